@@ -27,9 +27,15 @@ def as_list(value: object, problem: type[Exception]) -> list[Any]:
     return value
 
 
+def integer(value: object) -> int:
+    """Take a whole number of 32 bits. Raises TypeError, OverflowError."""
+    if not isinstance(value, int):
+        raise TypeError(f"an integer is required, not '{type(value).__name__}'")
+    if not -(2**31) <= value < 2**31:
+        raise OverflowError(f"{value} does not fit in 32 bits")
+    return int(value)
+
+
 def integers(values: list[Any]) -> list[int]:
-    """Take whole numbers. Raises TypeError."""
-    for value in values:
-        if not isinstance(value, int):
-            raise TypeError(f"an integer is required, not '{type(value).__name__}'")
-    return [int(value) for value in values]
+    """Take whole numbers of 32 bits. Raises TypeError, OverflowError."""
+    return [integer(value) for value in values]

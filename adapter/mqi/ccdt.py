@@ -7,11 +7,12 @@ in IBM's binary format, and tables behind http or ftp, are refused. This module 
 
 from __future__ import annotations
 
+import codecs
 import math
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -76,9 +77,9 @@ class ChannelDefinition(Struct, rename="camel"):
 
 
 class ChannelTable(Struct):
-    """A table."""
+    """A table. channel: each as it is written: one that is of no concern may be as it likes."""
 
-    channel: list[ChannelDefinition]
+    channel: list[dict[str, Any]]
 
 
 def named_by(environment: Mapping[str, str]) -> str:
@@ -96,7 +97,7 @@ def read(url: str) -> ChannelTable:
     path = _path(url)
     try:
         with path.open("rb") as file:
-            content = file.read(TABLE_BYTES_MAX)
+            content = file.read(TABLE_BYTES_MAX).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise CcdtError(f"the CCDT {path} cannot be read: {error.strerror}") from error
     try:
@@ -113,17 +114,29 @@ def channels(
 ) -> list[ChannelDefinition]:
     """Return the channels to try, in order. queue_manager: as the program gives it to MQCONN.
 
-    A star before the name, or no name, leaves open which queue manager answers.
+    Raises CcdtError for one of them that is not as it must be. A star before the name, or no name,
+    leaves open which queue manager answers.
     """
     wanted = queue_manager.strip("\0 ").removeprefix("*")
-    fitting = [
-        one
-        for one in table.channel
-        if one.type == CLIENT_CONNECTION
-        and one.client_connection.queue_manager.strip() == wanted
-        and one.addresses
-    ]
+    found = [_definition(one) for one in table.channel if _is_of(one, wanted)]
+    fitting = [one for one in found if one.addresses]
     return sorted(fitting, key=lambda one: _turn(one, chance))
+
+
+def _is_of(entry: dict[str, Any], queue_manager: str) -> bool:
+    """Whether an entry is a channel by which clients come to a queue manager."""
+    there = entry.get("clientConnection")
+    name = there.get("queueManager", "") if isinstance(there, dict) else ""
+    is_named = isinstance(name, str) and name.strip() == queue_manager
+    return entry.get("type") == CLIENT_CONNECTION and is_named
+
+
+def _definition(entry: dict[str, Any]) -> ChannelDefinition:
+    try:
+        return msgspec.convert(entry, ChannelDefinition)
+    except msgspec.ValidationError as error:
+        name = entry.get("name", "without a name")
+        raise CcdtError(f"channel {name} of the CCDT is not as it must be: {error}") from error
 
 
 def _turn(one: ChannelDefinition, chance: Callable[[], float]) -> tuple[float, str]:

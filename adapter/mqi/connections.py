@@ -17,7 +17,7 @@ from adapter.mqi.connecting import NO_CREDENTIALS, ProgramCredentials
 from adapter.mqi.consuming import Dispatcher
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import OK, MqiFailure
-from adapter.mqi.reentry import Reentry
+from adapter.mqi.reentry import PutOff, Reentry
 from adapter.mqi.session import MqiSession
 
 
@@ -87,23 +87,27 @@ class ConnectionTable:
                 yield session
         finally:
             session.leave()
+            if not self._reentry.must_not_wait():
+                self._do_what_was_put_off()
 
     def disconnect(self, hconn: int) -> None:
         """Commit and close what is open, or put that off. Raises MqiFailure."""
         self.check(hconn)
         if self._reentry.must_not_wait():
-            self._reentry.put_off(hconn, None)
+            self._reentry.put_off(PutOff(hconn))
         else:
             self._disconnect(hconn, by_force=False)
 
     def close(self, hconn: int, hobj: int, options: int) -> None:
         """Close an object or a subscription, or put that off. Raises MqiFailure."""
         if hconn in self._sessions and self._reentry.must_not_wait():
-            self._reentry.put_off(hconn, hobj)
+            self._reentry.put_off(PutOff(hconn, hobj, options))
             return
         with self.call(hconn) as session:
-            subscribing.close(session, hobj, options)
+            warning = subscribing.close(session, hobj, options)
             self._dispatchers[hconn].forget(hobj)
+        if warning:
+            raise MqiFailure(warning, warning=True)
 
     def _disconnect(self, hconn: int, by_force: bool) -> None:
         """Disconnect. by_force: from whatever thread. Raises MqiFailure."""
@@ -120,17 +124,18 @@ class ConnectionTable:
             self._messages.forget(hconn)
 
     def _do_what_was_put_off(self) -> None:
-        for hconn, hobj in self._reentry.take():
-            session = self._sessions.get(hconn)
+        for one in self._reentry.take():
+            session = self._sessions.get(one.hconn)
             if session is None:
                 continue
-            if hobj is None:
+            if one.hobj is None:
                 with suppress(MqiFailure):
-                    self._disconnect(hconn, by_force=True)
-            elif hobj in session.objects:
+                    self._disconnect(one.hconn, by_force=True)
+            elif one.hobj in session.objects:
                 session.enter(True)
                 try:
                     with self._reentry.inside(), suppress(MqiFailure):
-                        subscribing.close(session, hobj, mq.MQCO_NONE)
+                        subscribing.close(session, one.hobj, one.options)
+                        self._dispatchers[one.hconn].forget(one.hobj)
                 finally:
                     session.leave()

@@ -39,6 +39,12 @@ def modes_of(options: int) -> int:
     return _chosen(MODES, options)
 
 
+def opening_for(options: int) -> int:
+    """Return how a queue is to be opened (MQOO_*) for the context that a put asks for (MQPMO_*)."""
+    asked = options_of(options) & c.CONTEXT_MODES
+    return sum(option for option, ours in MODES.items() if ours == asked)
+
+
 def options_of(options: int) -> int:
     """Return which context a put asks for (MQPMO_*), in core's options."""
     return _chosen(OPTIONS, options)

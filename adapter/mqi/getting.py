@@ -10,10 +10,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter.channel.requests import FROM_START, Pending
+from adapter.channel.requests import FROM_START, Handle, Pending
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import get_request
 from adapter.core.contract import commands as c
@@ -26,9 +27,15 @@ from adapter.mqi import md_extension, structs, transmission
 from adapter.mqi import options as permitted
 from adapter.mqi.conversion import convert
 from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
-from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.message_handles import MessageHandle, MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
-from adapter.mqi.rfh2 import has_more, properties_of, with_properties, without_properties
+from adapter.mqi.rfh2 import (
+    has_damaged_properties,
+    has_more,
+    properties_of,
+    with_properties,
+    without_properties,
+)
 from adapter.mqi.session import MqiSession, Object
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
@@ -58,6 +65,12 @@ UNMARKING = {
     mq.MQGMO_UNMARK_BROWSE_HANDLE: c.UNMARK_HANDLE,
     mq.MQGMO_UNMARK_BROWSE_CO_OP: c.UNMARK_CO_OP,
 }
+NO_CURSOR = c.UNLOCK | c.UNMARK_HANDLE | c.UNMARK_CO_OP
+"""Browses that do not move the cursor: they are not repeated."""
+LOOKED_FOR = (
+    c.ALL_MESSAGES | c.ALL_SEGMENTS | c.COMPLETE | c.MATCH_GROUP_SEQ | c.MATCH_OFFSET | c.UNMARKED
+)
+"""What a look asks for as the get does: the rest changes something, or belongs to a unit."""
 UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
 FORMS_OF_PROPERTIES = (
     mq.MQGMO_PROPERTIES_IN_HANDLE
@@ -96,6 +109,30 @@ def get(
     return get_unpacked(session, handles, session.object(number), fields, options, room)
 
 
+class GetPlan(Struct):
+    """A get that has been checked as far as the program's side can: nothing is asked for yet.
+
+    match: what is matched (MQMO_*). form: the options, with how properties come if none said so.
+    taker: the message handle that properties go to. command: what the queue manager is asked.
+    """
+
+    opened: Object
+    handle: Handle
+    md: dict[str, Any]
+    gmo: dict[str, Any]
+    room: int
+    match: int
+    form: int
+    taker: MessageHandle | None
+    command: c.Get | c.Browse
+
+    @property
+    def asked(self) -> int:
+        """The options of the get, as its program gave them."""
+        options: int = self.gmo["Options"]
+        return options
+
+
 def get_unpacked(
     session: MqiSession,
     handles: MessageHandles,
@@ -105,25 +142,82 @@ def get_unpacked(
     room: int,
 ) -> Got:
     """MQGET with its structures taken apart."""
-    asked, match = _check_options(md, gmo)
-    representation = md["Encoding"], md["CodedCharSetId"]
+    return perform(session, plan_get(session, handles, opened, md, gmo, room))
+
+
+def plan_get(
+    session: MqiSession,
+    handles: MessageHandles,
+    opened: Object,
+    md: dict[str, Any],
+    gmo: dict[str, Any],
+    room: int,
+) -> GetPlan:
+    """Check a get, all but what only the queue manager knows. Raises MqiFailure.
+
+    A get that fails removes no message. So all that can be refused is refused here, before the
+    queue manager is asked: behind the answer there is nothing left but to tell it.
+    """
+    match = _check_options(md, gmo)
+    asked = gmo["Options"]
+    handle = _handle_for(opened, asked)
     if asked & mq.MQGMO_UNLOCK:
-        return _unlock(session, opened, md, gmo)
-    if asked & sum(UNMARKING):
-        found = _unmark(session, opened, gmo, match)
+        command: c.Get | c.Browse = _unlocking(handle, asked)
+    elif asked & sum(UNMARKING):
+        command = _unmarking(handle, gmo)
     elif asked & permitted.BROWSING:
-        found = _browse(session, opened, md, gmo, match, room)
+        command = _browsing(opened, handle, md, gmo, match, room)
     else:
-        found = _take(session, opened, md, gmo, match, room)
-    if not found.messages:
-        under = asked & UNDER_CURSOR
-        raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
+        command = _getting(opened, md, gmo, match, room)
     form = _form_of_properties(gmo, opened)
-    delivered = _seen(session, found.messages[0], gmo, form)
+    taker = _taker_of(session, handles, gmo, form)
+    return GetPlan(opened, handle, md, gmo, room, match, form, taker, command)
+
+
+def _handle_for(opened: Object, asked: int) -> Handle:
+    """Return the handle of a queue that is open for a get. MqiFailure(2036, 2037) if it is not."""
+    if asked & (permitted.BROWSING | mq.MQGMO_UNLOCK | sum(UNMARKING)):
+        needed, refused = mq.MQOO_BROWSE, mq.MQRC_NOT_OPEN_FOR_BROWSE
+    else:
+        needed, refused = INPUT, mq.MQRC_NOT_OPEN_FOR_INPUT
+    if not opened.options & needed or opened.handle is None:
+        raise MqiFailure(refused)
+    return opened.handle
+
+
+def _taker_of(
+    session: MqiSession, handles: MessageHandles, gmo: dict[str, Any], form: int
+) -> MessageHandle | None:
+    """Return the message handle of a get. MqiFailure(2460) if it is needed or named, and invalid.
+
+    It is kept from here on: another thread may delete it while the get waits.
+    """
+    if not _has_handle(gmo):
+        if form & mq.MQGMO_PROPERTIES_IN_HANDLE:
+            raise MqiFailure(mq.MQRC_HMSG_ERROR)
+        return None
+    found = handles.get(gmo["MsgHandle"], session.number)
+    return None if form & mq.MQGMO_PROPERTIES_FORCE_MQRFH2 else found
+
+
+def perform(session: MqiSession, plan: GetPlan) -> Got:
+    """Ask the queue manager for what is planned. Raises MqiFailure, of its reasons alone."""
+    md, gmo, command = plan.md, plan.gmo, plan.command
+    if isinstance(command, c.Get):
+        found = _take(session, plan, command)
+    else:
+        found = _browse(session, plan, command)
+    if command.options & c.UNLOCK:
+        return Got(b"", md, gmo, 0)
+    if not found.messages:
+        under = plan.asked & UNDER_CURSOR
+        raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
+    representation = md["Encoding"], md["CodedCharSetId"]
+    delivered = _seen(session, found.messages[0], plan)
     tell_got(md, delivered, int(time.time() * 1000))
-    _tell(gmo, opened, delivered)
-    body, warning = _body(handles, md, gmo, delivered, representation, form)
-    got = _cut(md, gmo, body, warning, found.warning, room)
+    _tell(gmo, plan.opened, delivered)
+    body, warning = _body(plan, delivered, representation)
+    got = _cut(md, gmo, body, warning, found.warning, plan.room)
     if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
         # The queue manager compares the length with all of the body: a program that got a shorter
         # one, because properties go elsewhere, would ask again with a buffer that is too short.
@@ -144,20 +238,20 @@ def _form_of_properties(gmo: dict[str, Any], opened: Object) -> int:
     return asked
 
 
-def _seen(session: MqiSession, delivered: Delivered, gmo: dict[str, Any], asked: int) -> Delivered:
+def _seen(session: MqiSession, delivered: Delivered, plan: GetPlan) -> Delivered:
     """Return what was got as MQ has it: from a transmission queue, behind a header."""
     message = delivered.message
     if message.transmission is None:
         return delivered
     in_header: dict[str, Property] = {}
-    if not _is_for_handle(gmo, asked):
+    if plan.taker is None:
         others = _others(message, properties_of(message))
-        in_header = others if _wants_header(others, asked) else in_header
+        in_header = others if _wants_header(others, plan.form) else in_header
     return transmission.seen(session.channel.queue_manager, delivered, in_header)
 
 
-def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
-    """Return the options of a get and what it matches, as far as its version has any."""
+def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> int:
+    """Check the options of a get; return what it matches, as far as its version has any."""
     structs.MQMD.confirm(md)
     asked: int = structs.MQGMO.confirm(gmo)["Options"]
     permitted.GET.check(asked)
@@ -168,9 +262,12 @@ def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     _check_versions(md, gmo, match)
     if asked & permitted.MARKING and not asked & permitted.BROWSING:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+    alone = asked & ~mq.MQGMO_FAIL_IF_QUIESCING in UNMARKING
+    if asked & sum(UNMARKING) and not (alone and match & mq.MQMO_MATCH_MSG_TOKEN):
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if asked & mq.MQGMO_WAIT and gmo["WaitInterval"] < mq.MQWI_UNLIMITED:
         raise MqiFailure(mq.MQRC_WAIT_INTERVAL_ERROR)
-    return asked, match
+    return match
 
 
 def _check_versions(md: dict[str, Any], gmo: dict[str, Any], match: int) -> None:
@@ -188,16 +285,9 @@ def _wait_ms(gmo: dict[str, Any]) -> int:
     return wait_ms if gmo["Options"] & mq.MQGMO_WAIT else 0
 
 
-def _take(
-    session: MqiSession,
-    opened: Object,
-    md: dict[str, Any],
-    gmo: dict[str, Any],
-    match: int,
-    room: int,
-) -> Messages:
-    if not opened.options & INPUT or opened.handle is None:
-        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INPUT)
+def _getting(
+    opened: Object, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
+) -> c.Get:
     asked = gmo["Options"]
     command = c.Get(0, b"", _wait_ms(gmo), 1, *_ids(opened, md, match))
     if asked & mq.MQGMO_MSG_UNDER_CURSOR:
@@ -212,14 +302,18 @@ def _take(
     if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
         command.options |= c.IF_PERSISTENT
     command.options |= until_the_end(asked)
+    return command
+
+
+def _take(session: MqiSession, plan: GetPlan, command: c.Get) -> Messages:
     until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
 
     def take(unit: Unit | None) -> Messages:
         if command.wait_ms > 0:
             command.wait_ms = max(round((until_s - time.monotonic()) * 1000), 0)
-        return ask(session, opened, command, unit)
+        return ask(session, plan.opened, command, unit)
 
-    return session.within(bool(asked & IN_UNIT), take)
+    return session.within(bool(plan.asked & IN_UNIT), take)
 
 
 def _ids(opened: Object, md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
@@ -254,36 +348,70 @@ def ask(session: MqiSession, opened: Object, command: c.Get, unit: Unit | None) 
     return session.ask([request], request, Messages, unit=unit)
 
 
-def _browse(
-    session: MqiSession,
-    opened: Object,
-    md: dict[str, Any],
-    gmo: dict[str, Any],
-    match: int,
-    room: int,
-) -> Messages:
-    handle = opened.handle
-    if not opened.options & mq.MQOO_BROWSE or handle is None:
-        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
-    command = _browsing(opened, handle.number, md, gmo, match, room)
-    until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
+def look(session: MqiSession, plan: GetPlan, wait_ms: int) -> bool:
+    """Wait until there is a message that a get would get; it stays. Raises MqiFailure.
+
+    Whether there is. What is longer than nothing at all is shown and stays, and the cursor too. Of
+    groups in logical order any message is looked for.
+    """
+    command = msgspec.structs.replace(plan.command, wait_ms=wait_ms, length_max=-1)
+    command.options = command.options & LOOKED_FOR | c.BOUNDED
+    command.options |= until_the_end(plan.asked | mq.MQGMO_WAIT)
+    if isinstance(command, c.Get):
+        return bool(ask(session, plan.opened, command, None).messages)
+    found = session.ask_held(Pending(command, FROM_START, handle=plan.handle), Messages)
+    return found is not None and bool(found.messages)
+
+
+def _browse(session: MqiSession, plan: GetPlan, command: c.Browse) -> Messages:
+    """Show the next message, after a lost connection too: that behind the last one.
+
+    The cursor went with the connection, and the new one is at the beginning. In the order of the
+    queue what lies up to the last message is passed over. In logical order, and where messages are
+    put together, places say nothing: the last message is looked for, and if it is gone all are
+    shown again, so that none is left out.
+    """
+    until_s, waits = time.monotonic() + max(command.wait_ms, 0) / 1000, command.wait_ms
+    last = _last_browsed(session, plan)
     while True:
-        found = session.ask_held(Pending(command, FROM_START, handle=handle), Messages)
-        if found is not None and (
-            not found.messages
-            or found.warning == Reason.MESSAGE_TRUNCATED
-            or _is_new(opened, gmo["Options"], found.messages[0])
-        ):
+        searches = last is not None and bool(plan.asked & OF_VERSION_2)
+        if waits > 0:
+            waits = max(int((until_s - time.monotonic()) * 1000), 0)
+        command.wait_ms = 0 if searches else waits
+        found = session.ask_held(Pending(command, FROM_START, handle=plan.handle), Messages)
+        command.restart = bool(plan.asked & mq.MQGMO_BROWSE_FIRST)
+        if command.options & NO_CURSOR:
+            return found or Messages([])
+        if found is None:  # the connection was lost meanwhile
+            last = _last_browsed(session, plan)
+        elif not found.messages and searches:
+            command.restart, last = True, None
+        elif not found.messages or found.warning == Reason.MESSAGE_TRUNCATED:
             return found
-        # The connection was lost meanwhile, and the cursor with it.
-        if command.wait_ms > 0:
-            command.wait_ms = max(int((until_s - time.monotonic()) * 1000), 0)
+        else:
+            place = _place(found.messages[0])
+            if last is None or (not searches and place > last):
+                plan.opened.cursor, plan.opened.cursor_since = place, session.times_lost
+                return found
+            last = None if searches and place == last else last
+
+
+def _last_browsed(session: MqiSession, plan: GetPlan) -> tuple[int, int, int] | None:
+    """Return which message a browse is behind, if its cursor is not; it was lost."""
+    opened = plan.opened
+    is_next = plan.asked & mq.MQGMO_BROWSE_NEXT and opened.cursor is not None
+    return opened.cursor if is_next and opened.cursor_since != session.times_lost else None
+
+
+def _place(delivered: Delivered) -> tuple[int, int, int]:
+    """Return a place on a queue that compares as messages lie there."""
+    return -delivered.lane, delivered.seq, delivered.n
 
 
 def _browsing(
-    opened: Object, number: int, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
+    opened: Object, handle: Handle, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
 ) -> c.Browse:
-    asked = gmo["Options"]
+    asked, number = gmo["Options"], handle.number
     if match & mq.MQMO_MATCH_MSG_TOKEN:
         raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1)
@@ -302,36 +430,17 @@ def _browsing(
     return command
 
 
-def _unmark(session: MqiSession, opened: Object, gmo: dict[str, Any], match: int) -> Messages:
+def _unmarking(handle: Handle, gmo: dict[str, Any]) -> c.Browse:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: by message token; the message is shown."""
-    ours = UNMARKING.get(gmo["Options"] & ~mq.MQGMO_FAIL_IF_QUIESCING)
-    if ours is None or not match & mq.MQMO_MATCH_MSG_TOKEN:
-        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
-    if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
-        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
-    command = c.Browse(opened.handle.number, options=ours, place=place_of(gmo["MsgToken"]))
-    request = Pending(command, FROM_START, handle=opened.handle)
-    return session.ask_held(request, Messages) or Messages([])
+    ours = UNMARKING[gmo["Options"] & ~mq.MQGMO_FAIL_IF_QUIESCING]
+    return c.Browse(handle.number, options=ours, place=place_of(gmo["MsgToken"]))
 
 
-def _unlock(session: MqiSession, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
+def _unlocking(handle: Handle, asked: int) -> c.Browse:
     """MQGMO_UNLOCK: nothing is returned."""
-    if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
-        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
-    if gmo["Options"] & ~UNLOCKING:
+    if asked & ~UNLOCKING:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
-    command = c.Browse(opened.handle.number, options=c.UNLOCK)
-    session.ask_held(Pending(command, FROM_START, handle=opened.handle), Messages)
-    return Got(b"", md, gmo, 0)
-
-
-def _is_new(opened: Object, asked: int, delivered: Delivered) -> bool:
-    """Whether a browsed message is behind the one before it; note it as the last one."""
-    place = (-delivered.lane, delivered.seq, delivered.n)
-    if asked & mq.MQGMO_BROWSE_NEXT and opened.cursor is not None and place <= opened.cursor:
-        return False
-    opened.cursor = place
-    return True
+    return c.Browse(handle.number, options=c.UNLOCK)
 
 
 def _cut(
@@ -349,6 +458,8 @@ def _cut(
         warning, body = mq.MQRC_TRUNCATED_MSG_FAILED, body[:room]
     elif length > room and gmo["Options"] & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         warning, body = mq.MQRC_TRUNCATED_MSG_ACCEPTED, body[:room]
+    if gmo["Version"] > mq.MQGMO_VERSION_1:
+        gmo["ReturnedLength"] = len(body)
     code = mq.MQCC_WARNING if warning else mq.MQCC_OK
     return Got(body, md, gmo, length, code, warning)
 
@@ -368,37 +479,29 @@ def _tell(gmo: dict[str, Any], opened: Object, delivered: Delivered) -> None:
         allowed = flags & mq.MQMF_SEGMENTATION_ALLOWED
         gmo["Segmentation"] = mq.MQSEG_ALLOWED if allowed else mq.MQSEG_INHIBITED
         gmo["MsgToken"] = token_of(delivered)
-        gmo["ReturnedLength"] = len(delivered.message.body)
 
 
 def _body(
-    handles: MessageHandles,
-    md: dict[str, Any],
-    gmo: dict[str, Any],
-    delivered: Delivered,
-    representation: tuple[int, int],
-    asked: int,
+    plan: GetPlan, delivered: Delivered, representation: tuple[int, int]
 ) -> tuple[bytes, int]:
     """Return the body as the program wants it, and 0 or a warning.
 
     representation: the encoding and the character set that a get with MQGMO_CONVERT asks for.
-    asked: its options, which say how properties come.
     """
-    message = delivered.message
+    message, md, form = delivered.message, plan.md, plan.form
     body, warning = message.body, 0
-    if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not _has_handle(gmo):
-        raise MqiFailure(mq.MQRC_HMSG_ERROR)
     own = properties_of(message)
     others = _others(message, own)
-    in_handle = _is_for_handle(gmo, asked)
-    if in_handle:
-        handles.get(gmo["MsgHandle"]).take(message.properties)
-    if asked & mq.MQGMO_NO_PROPERTIES or (own and in_handle):
-        all_folders = bool(asked & mq.MQGMO_NO_PROPERTIES)
+    if plan.taker is not None:
+        plan.taker.take(message.properties)
+        warning = mq.MQRC_RFH_FORMAT_ERROR if has_damaged_properties(message) else 0
+    if form & mq.MQGMO_NO_PROPERTIES or (own and plan.taker is not None):
+        all_folders = bool(form & mq.MQGMO_NO_PROPERTIES)
         body = without_properties(md, message, all_folders=all_folders)
-    if asked & mq.MQGMO_CONVERT:
-        body, warning = convert(md, body, *representation)
-    if not in_handle and others and _wants_header(others, asked):
+    if form & mq.MQGMO_CONVERT:
+        body, unconverted = convert(md, body, *representation)
+        warning = unconverted or warning
+    if plan.taker is None and others and _wants_header(others, form):
         body = with_properties(md, others, body)
     return md_extension.put_on(md, message, body), warning
 
@@ -410,11 +513,6 @@ def _others(message: MessageData, own: Mapping[str, Property]) -> dict[str, Prop
 
 def _has_handle(gmo: dict[str, Any]) -> bool:
     return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0)
-
-
-def _is_for_handle(gmo: dict[str, Any], asked: int) -> bool:
-    """Whether properties go to a message handle."""
-    return _has_handle(gmo) and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

@@ -66,18 +66,33 @@ def inquire(
     numbers, texts = [s for s in selectors if _is_number(s)], [s for s in selectors if _is_text(s)]
     if len(numbers) + len(texts) < len(selectors):
         raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
-    if len(numbers) > int_count:
-        raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_TOO_SMALL)
+    if int_count < 0:
+        raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_ERROR)
+    if char_length < 0:
+        raise MqiFailure(mq.MQRC_CHAR_ATTR_LENGTH_ERROR)
     kind, values = _values(session, opened, numbers)
     ints = [values.get(selector) for selector in numbers]
     chars = [_text(kind, selector, values.get(selector)) for selector in texts]
-    found = b"".join(chars)
-    if len(found) > char_length:
-        raise MqiFailure(mq.MQRC_CHAR_ATTRS_TOO_SHORT)
     known = [NOT_FOR_TYPE if value is None else int(value) for value in ints]
+    given, has_room = _fitting(chars, char_length)
+    warning = mq.MQRC_NONE
     if None in ints or any(values.get(selector) is None for selector in texts):
-        return known, found, mq.MQCC_WARNING, mq.MQRC_SELECTOR_NOT_FOR_TYPE
-    return known, found, mq.MQCC_OK, mq.MQRC_NONE
+        warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
+    if not has_room:
+        warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
+    if len(known) > int_count:
+        warning = mq.MQRC_INT_ATTR_COUNT_TOO_SMALL
+    return known[:int_count], given, mq.MQCC_WARNING if warning else mq.MQCC_OK, warning
+
+
+def _fitting(chars: list[bytes], room: int) -> tuple[bytes, bool]:
+    """Return as many whole texts as there is room for, and whether those are all."""
+    found = b""
+    for text in chars:
+        if len(found) + len(text) > room:
+            return found, False
+        found += text
+    return found, True
 
 
 def _is_number(selector: int) -> bool:
@@ -184,6 +199,8 @@ def set_attributes(
             raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
         if _is_text(selector):
             length = row.attribute.length or NAME_LENGTH_MAX
+            if len(chars) < length:
+                raise MqiFailure(mq.MQRC_CHAR_ATTR_LENGTH_ERROR)
             attributes[row.name], chars = unpadded(chars[:length]), chars[length:]
         else:
             attributes[row.name] = _take(row, left)

@@ -1,21 +1,25 @@
 """The verbs of the MQI by connection and object handles: structures in, structures and codes out.
 
 What answers is a tuple whose last two items are the completion code and the reason code. A
-structure of a wrong size raises WrongSize, and text in place of bytes TypeError; nothing else is
-raised. This module knows neither what Python package calls it nor what a verb means.
+structure of a wrong size raises WrongSize, text in place of bytes TypeError, and a number that is
+too long OverflowError; nothing else is raised. This module knows neither what Python package calls
+it nor what a verb means.
 """
 
 from __future__ import annotations
 
 from adapter import mq_constants as mq
 from adapter.mqi import inquiring, opening, pointers, putting, structs, subscribing
-from adapter.mqi.arguments import buffer
+from adapter.mqi.arguments import buffer, integer
 from adapter.mqi.connections import ConnectionTable
-from adapter.mqi.consuming import Callback, CallbackConsumer
+from adapter.mqi.consumers import Callback, CallbackConsumer
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.property_verbs import PropertyVerbs
 from adapter.mqi.reasons import OK, MqiFailure, returns_codes
+
+SUSPENSIONS = {0: False, mq.MQOP_RESUME: False, mq.MQOP_SUSPEND: True}
+"""Whether a consumer is suspended after an operation of MQCB, beside MQOP_REGISTER or alone."""
 
 
 class Interface:
@@ -39,6 +43,7 @@ class Interface:
     def open(self, hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
         """MQOPEN: the object handle, the MQOD as it is afterwards, the codes."""
         od = structs.MQOD.check(od)
+        options = integer(options)
         try:
             with self._connections.call(hconn) as session:
                 return (*opening.open_object(session, od, options), *OK)
@@ -48,17 +53,19 @@ class Interface:
     @returns_codes
     def close(self, hconn: int, hobj: int, options: int) -> None:
         """MQCLOSE."""
+        options = integer(options)
         self._connections.close(hconn, hobj, options)
 
     def inquire(
         self, hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
     ) -> tuple[list[int], bytes, int, int]:
         """MQINQ: whole numbers, texts, the codes."""
+        int_count, char_length = integer(int_count), integer(char_length)
         try:
             with self._connections.call(hconn) as session:
                 return inquiring.inquire(session, hobj, selectors, int_count, char_length)
         except MqiFailure as failure:
-            return [], bytes(char_length), failure.code, failure.reason
+            return [], bytes(max(char_length, 0)), failure.code, failure.reason
 
     @returns_codes
     def set(
@@ -100,6 +107,7 @@ class Interface:
         """MQGET: the body as far as there is room, MQMD, MQGMO, the whole length, the codes."""
         md = structs.MQMD.check(md)
         gmo = structs.MQGMO.check(gmo)
+        room = integer(room)
         try:
             with self._connections.call(hconn) as session:
                 return get(session, self._messages, hobj, md, gmo, room).pack()
@@ -161,6 +169,7 @@ class Interface:
         self, hconn: int, hsub: int, action: int, sro: bytes
     ) -> tuple[bytes, int, int]:
         """MQSUBRQ: MQSRO as it is afterwards, the codes."""
+        action = integer(action)
         sro = structs.MQSRO.check(sro)
         try:
             with self._connections.call(hconn) as session:
@@ -175,29 +184,31 @@ class Interface:
         self, hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
     ) -> None:
         """MQCB."""
+        operation = integer(operation)
         described = structs.MQCBD.read(cbd)
         message, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
         with self._connections.call(hconn) as session:
             dispatcher = self._connections.dispatcher(hconn)
-            if operation == mq.MQOP_REGISTER:
+            is_suspended = SUSPENSIONS.get(operation & ~mq.MQOP_REGISTER)
+            if operation & mq.MQOP_REGISTER and is_suspended is not None:
                 is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
                 opened = None if is_handler else session.object(hobj)
                 key = mq.MQHO_NONE if is_handler else hobj
-                consumer = CallbackConsumer(key, opened, described, message, options)
-                consumer.check()
                 if self.proxy is None:
                     raise MqiFailure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
+                consumer = CallbackConsumer(key, opened, described, message, options, is_suspended)
                 dispatcher.register(consumer, self.proxy)
             elif operation == mq.MQOP_DEREGISTER:
                 dispatcher.deregister(hobj)
-            elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
-                dispatcher.suspend(hobj, operation == mq.MQOP_SUSPEND)
+            elif operation and is_suspended is not None:
+                dispatcher.suspend(hobj, is_suspended)
             else:
                 raise MqiFailure(mq.MQRC_OPERATION_ERROR)
 
     @returns_codes
     def control(self, hconn: int, operation: int, ctlo: bytes) -> None:
         """MQCTL."""
+        operation = integer(operation)
         fields = structs.MQCTLO.read(ctlo)
         dispatcher = self._connections.dispatcher(hconn)
         if structs.MQCTLO.confirm(fields)["Options"] & ~(

@@ -1,7 +1,7 @@
 """Message handles: properties that a program attaches to messages it puts, or finds with a get.
 
-A property without a folder lies in the folder usr, as in MQ; its name is kept without it. What a
-property is, core knows; here are the types that the MQI has for it.
+What a property is, core knows; here are the types that the MQI has for it. This module knows no
+rule of names.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.core.contract.message import Property
+from adapter.mqi import options as permitted
+from adapter.mqi import property_names
 from adapter.mqi.reasons import MqiFailure
 
 HANDLES_MAX = 10_000
 """A program that creates handles and deletes none is to hear of it."""
-NAME_LENGTH_MAX = 4_095
-USER_FOLDER = "usr."
 NUMBERS = {
     mq.MQTYPE_INT8: ("b", 1),
     mq.MQTYPE_INT16: ("h", 2),
@@ -29,7 +29,6 @@ NUMBERS = {
     mq.MQTYPE_FLOAT64: ("d", 8),
 }
 """Format and size of the types that are numbers."""
-RESERVED = ("Root.", "Body.")
 
 
 class PropertyValue(Struct):
@@ -46,13 +45,40 @@ class MessageHandle:
         self.connection = connection
         self.properties: dict[str, PropertyValue] = {}
         self.cursor: str | None = None
+        """The property that was inquired last, unless it is deleted."""
+        self._wanted = ""
+        self._next_at = 0  # behind the cursor, also of a property that is deleted
 
     def take(self, properties: dict[str, Any] | None) -> None:
         """Hold the properties of a message that was got, and no others."""
-        self.cursor = None
+        self.cursor, self._wanted, self._next_at = None, "", 0
         self.properties = {
             name: PropertyValue(value, type_of(value)) for name, value in (properties or {}).items()
         }
+
+    def find(self, wanted: str, *, is_next: bool) -> str | None:
+        """Set the cursor to a property, the first that fits or the next one; None: it stays.
+
+        With another name than before the next one is the first.
+        """
+        names = list(self.properties)
+        begin = self._next_at if is_next and wanted == self._wanted else 0
+        found = property_names.fitting(names[begin:], wanted)
+        if not found:
+            return None
+        self.cursor, self._wanted = found[0], wanted
+        self._next_at = names.index(found[0]) + 1
+        return found[0]
+
+    def delete(self, name: str) -> None:
+        """Delete a property; the cursor stays between those beside it. MqiFailure(2471)."""
+        if name not in self.properties:
+            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+        if list(self.properties).index(name) < self._next_at:
+            self._next_at -= 1
+        if name == self.cursor:
+            self.cursor = None
+        del self.properties[name]
 
 
 class MessageHandles:
@@ -70,60 +96,60 @@ class MessageHandles:
         self._handles[number] = MessageHandle(connection)
         return number
 
-    def get(self, number: int) -> MessageHandle:
-        """Return a handle. MqiFailure(2460) if no handle has this number."""
+    def get(self, number: int, connection: int) -> MessageHandle:
+        """Return a handle of a connection, or of none. MqiFailure(2460) if there is no such one."""
         handle = self._handles.get(number)
-        if handle is None:
+        if handle is None or handle.connection not in (connection, mq.MQHC_UNASSOCIATED_HCONN):
             raise MqiFailure(mq.MQRC_HMSG_ERROR)
         return handle
 
     def delete(self, connection: int, number: int) -> None:
         """MQDLTMH."""
-        handle = self.get(number)
-        if handle.connection not in (connection, mq.MQHC_UNASSOCIATED_HCONN):
-            raise MqiFailure(mq.MQRC_HMSG_ERROR)
+        self.get(number, connection)
         del self._handles[number]
 
     def forget(self, connection: int) -> None:
         """A connection has ended: its handles go with it."""
         self._handles = {n: h for n, h in self._handles.items() if h.connection != connection}
 
-    def properties_to_put(self, original: int, new: int) -> dict[str, Property] | None:
+    def properties_to_put(
+        self, connection: int, original: int, new: int
+    ) -> dict[str, Property] | None:
         """Return the properties of a put: those of the original message, then the new ones."""
         found: dict[str, Property] = {}
         for number in (original, new):
             if number:
-                properties = self.get(number).properties
+                properties = self.get(number, connection).properties
                 found.update((name, held.value) for name, held in properties.items())
         return found or None
 
-    def set(self, number: int, name: str, kind: int, value: Any) -> None:
+    def set(self, connection: int, number: int, name: str, kind: int, value: Any) -> None:
         """MQSETMP: set a property, or replace it."""
-        handle = self.get(number)
-        plain = _plain(name)
+        handle = self.get(number, connection)
+        plain = property_names.to_set(name, handle.properties)
         handle.properties[plain] = PropertyValue(_check_value(kind, value), kind)
 
-    def unset(self, number: int, name: str, under_cursor: bool) -> None:
+    def unset(self, connection: int, number: int, name: str, under_cursor: bool) -> None:
         """MQDLTMP. MqiFailure(2471) if there is no such property."""
-        handle = self.get(number)
-        plain = handle.cursor if under_cursor else _plain(name)
-        if plain is None or handle.properties.pop(plain, None) is None:
+        handle = self.get(number, connection)
+        plain = handle.cursor if under_cursor else property_names.plain(name)
+        if plain is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+        handle.delete(plain)
 
-    def find(self, number: int, name: str, options: int) -> tuple[str, PropertyValue]:
+    def find(
+        self, connection: int, number: int, name: str, options: int
+    ) -> tuple[str, PropertyValue]:
         """MQINQMP: find a property by its name, or by one that ends in %; set the cursor to it."""
-        handle = self.get(number)
-        names = list(handle.properties)
+        handle = self.get(number, connection)
+        permitted.INQUIRE_PROPERTY.check(options)
         if options & mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
-            fitting = [handle.cursor] if handle.cursor in handle.properties else []
+            found = handle.cursor
         else:
-            if options & mq.MQIMPO_INQ_NEXT and handle.cursor in handle.properties:
-                names = names[names.index(handle.cursor) + 1 :]
-            fitting = [one for one in names if _fits(one, name)]
-        if not fitting or fitting[0] is None:
+            found = handle.find(name, is_next=bool(options & mq.MQIMPO_INQ_NEXT))
+        if found is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
-        handle.cursor = fitting[0]
-        return fitting[0], handle.properties[fitting[0]]
+        return found, handle.properties[found]
 
 
 def type_of(value: Property) -> int:
@@ -168,7 +194,7 @@ def convert(value: Property, kind: int) -> Property:
         raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR) from error
     except struct.error as error:
         raise MqiFailure(mq.MQRC_PROP_CONV_NOT_SUPPORTED) from error
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # of texts, and of what is not finite
         raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return number
 
@@ -177,25 +203,6 @@ def _text(value: Property) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return str(value)
-
-
-def _fits(name: str, wanted: str) -> bool:
-    if wanted in ("%", USER_FOLDER + "%"):
-        return wanted == "%" or "." not in name
-    if wanted.endswith(".%"):
-        return name.startswith(wanted[:-1])
-    return name == _plain(wanted)
-
-
-def _plain(name: str) -> str:
-    """Check a property's name, and take the folder off that it lies in anyway."""
-    if not name or name.startswith(RESERVED) or name.endswith("."):
-        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
-    if len(name) > NAME_LENGTH_MAX:
-        raise MqiFailure(mq.MQRC_PROPERTY_NAME_TOO_BIG)
-    if any(letter.isspace() or letter in "%'\"" for letter in name):
-        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
-    return name.removeprefix(USER_FOLDER)
 
 
 def _check_value(kind: int, value: Any) -> Property:
@@ -213,6 +220,6 @@ def _check_value(kind: int, value: Any) -> Property:
     form, _ = NUMBERS[kind]
     try:
         (narrow,) = struct.unpack(form, struct.pack(form, value))
-    except struct.error as error:
+    except (struct.error, OverflowError) as error:
         raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return float(narrow) if isinstance(narrow, float) else int(narrow)

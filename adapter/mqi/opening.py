@@ -14,7 +14,7 @@ from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.errors import Error
 from adapter.mqi import context, pointers, structs
 from adapter.mqi import options as permitted
-from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.session import TOPIC, MqiSession, Object
 
 MODES = {
@@ -168,8 +168,12 @@ def _open_to_inquire(
     return session.add(kind, name, options)
 
 
-def close_object(session: MqiSession, number: int, options: int) -> None:
-    """MQCLOSE of what MQOPEN opened, or of a managed queue; a dynamic queue may go with it."""
+def close_object(session: MqiSession, number: int, options: int) -> int:
+    """MQCLOSE of what MQOPEN opened, or of a managed queue; a dynamic queue may go with it.
+
+    Returns the reason code of a warning, or 0.
+    """
+    warning = 0
     opened = session.object(number)
     delete = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE)
     if options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB):
@@ -182,20 +186,23 @@ def close_object(session: MqiSession, number: int, options: int) -> None:
             request.command.delete = delete
         session.settle()
         try:
-            _closed(session, opened.handle, request)
+            warning = _close(session, opened.handle, request)
         except MqiFailure as failure:
             if delete and failure.reason == mq.MQRC_OPTIONS_ERROR:  # it is no dynamic queue
                 raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
             raise
     del session.objects[number]
+    return REASON_CODES[Reason(warning)] if warning else 0
 
 
-def _closed(session: MqiSession, handle: Handle, request: Pending) -> None:
+def _close(session: MqiSession, handle: Handle, request: Pending) -> int:
+    """Close a handle; return the warning of the queue manager, or 0."""
     session.channel.drop_handle(handle)
     if not session.channel.is_connected:
-        return  # the connection is lost, and the handle with it
+        return 0  # the connection is lost, and the handle with it
     try:
-        session.ask_held(request, Done)
+        done = session.ask_held(request, Done)
+        return done.warning if done is not None else 0
     except MqiFailure:
         session.channel.keep_handle(handle)
         raise

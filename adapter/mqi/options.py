@@ -37,8 +37,8 @@ class OptionTable:
         self._refused_bits = sum(option.bits for option in self._refused)
         self._exclusive = exclusive
 
-    def check(self, options: int) -> None:
-        """MqiFailure if an option is unknown, not accepted here, or excludes another."""
+    def check(self, options: int) -> int:
+        """Return the options. MqiFailure if one is unknown, not accepted, or excludes another."""
         if options & ~self._known:
             raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         for group in self._exclusive:
@@ -47,6 +47,7 @@ class OptionTable:
                 raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         if options & self._refused_bits:
             raise MqiFailure(next(o.refused for o in self._refused if options & o.bits))
+        return options
 
 
 OF_TOPIC = "accepted, without effect: authorities on the topic decide who may resume it"
@@ -257,4 +258,14 @@ MATCH = OptionTable(
         Option("MQMO_MATCH_OFFSET"),
         Option("MQMO_MATCH_MSG_TOKEN"),
     )
+)
+INQUIRE_PROPERTY = OptionTable(
+    (
+        Option("MQIMPO_INQ_NEXT"),
+        Option("MQIMPO_INQ_PROP_UNDER_CURSOR"),
+        Option("MQIMPO_CONVERT_TYPE"),
+        Option("MQIMPO_CONVERT_VALUE", note="values are in the program's form as they are"),
+        Option("MQIMPO_QUERY_LENGTH"),
+    ),
+    exclusive=(mq.MQIMPO_INQ_NEXT | mq.MQIMPO_INQ_PROP_UNDER_CURSOR,),
 )

@@ -66,7 +66,7 @@ class PropertyVerbs:
             raise TypeError(f"the value of a text property is a str, not {value!r}")
         if length >= 0 and isinstance(value, (str, bytes)):
             value = value[:length]
-        self._messages.set(hmsg, buffer(name).decode("utf-8", "replace"), kind, value)
+        self._messages.set(hconn, hmsg, buffer(name).decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
         self, hconn: int, hmsg: int, impo: int | bytes, name: bytes, kind: int, room: int
@@ -77,7 +77,9 @@ class PropertyVerbs:
         try:
             self._check_connection(hconn)
             asked = impo if isinstance(impo, int) else _options_of(impo)
-            found, held = self._messages.find(hmsg, buffer(name).decode("utf-8", "replace"), asked)
+            found, held = self._messages.find(
+                hconn, hmsg, buffer(name).decode("utf-8", "replace"), asked
+            )
             if kind not in (mq.MQTYPE_AS_SET, held.type):
                 if not asked & mq.MQIMPO_CONVERT_TYPE:
                     raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
@@ -93,7 +95,7 @@ class PropertyVerbs:
         self._check_connection(hconn)
         asked = structs.MQDMPO.confirm(fields)["Options"]
         under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
-        self._messages.unset(hmsg, buffer(name).decode("utf-8", "replace"), under_cursor)
+        self._messages.unset(hconn, hmsg, buffer(name).decode("utf-8", "replace"), under_cursor)
 
 
 def _options_of(impo: bytes) -> int:

@@ -18,7 +18,7 @@ from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.opening import alternate_user, topic_handle
+from adapter.mqi.opening import alternate_user, close_object, open_object, topic_handle
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import properties_of
 from adapter.mqi.session import TOPIC, MqiSession
@@ -37,6 +37,10 @@ PUBLISHING = (
     | mq.MQPMO_SUPPRESS_REPLYTO
 )
 """Put options that mean something for topics only."""
+
+
+ACTIONS = (mq.MQACTP_NEW, mq.MQACTP_FORWARD, mq.MQACTP_REPLY, mq.MQACTP_REPORT)
+"""What a message may be to the one of OriginalMsgHandle."""
 
 
 def put(
@@ -80,6 +84,8 @@ def put1(
     where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
+    if where["ObjectType"] == mq.MQOT_Q and options["Options"] & PUBLISHING:
+        return _put_opened(session, handles, od, md, options, body)
     _check(options, is_topic)
     if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
@@ -105,10 +111,33 @@ def put1(
 
     done, opening = session.within(_is_in_unit(options), put_in)
     found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
+    is_topic = is_topic or found.is_topic
     options["ResolvedQName"] = pad("" if is_topic else found.queue, 48)
     manager = found.queue_manager or session.channel.queue_manager
     options["ResolvedQMgrName"] = pad(manager, 48)
     return _receipt(fields, options, message, done, is_topic)
+
+
+def _put_opened(
+    session: MqiSession,
+    handles: MessageHandles,
+    od: bytes,
+    md: bytes,
+    options: dict[str, Any],
+    body: bytes,
+) -> Put:
+    """MQPUT1 with what only topics take: whether the name is an alias of one, its opening says."""
+    asked = permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
+    if asked & mq.MQPMO_LOGICAL_ORDER:
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+    modes = mq.MQOO_OUTPUT | context.opening_for(asked)
+    if asked & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
+        modes |= mq.MQOO_ALTERNATE_USER_AUTHORITY
+    number, _ = open_object(session, od, modes)
+    try:
+        return put(session, handles, number, md, structs.MQPMO.write(options), body)
+    finally:
+        close_object(session, number, mq.MQCO_NONE)
 
 
 def _check(options: dict[str, Any], is_topic: bool) -> None:
@@ -117,6 +146,8 @@ def _check(options: dict[str, Any], is_topic: bool) -> None:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:
         raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)
+    if options["Version"] >= 3 and options["Action"] not in ACTIONS:
+        raise MqiFailure(mq.MQRC_ACTION_ERROR)
 
 
 def _refine(session: MqiSession, request: Pending, options: dict[str, Any]) -> None:
@@ -153,7 +184,10 @@ def _message(
         message.correlation_id = new_id(session)
     original, new = options["OriginalMsgHandle"], options["NewMsgHandle"]
     if options["Version"] >= 3 and (original or new):
-        message.properties = handles.properties_to_put(original, new)
+        if options["Action"] == mq.MQACTP_REPLY:
+            handles.get(original or new, session.number)
+            original = 0  # a reply has no property of its request, as MQCOPY_DEFAULT says
+        message.properties = handles.properties_to_put(session.number, original, new)
     in_header = properties_of(message)
     if in_header:
         message.properties = in_header | (message.properties or {})

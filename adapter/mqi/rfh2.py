@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
@@ -32,6 +33,12 @@ OF_PUBLICATIONS = {
     "MQIsRetained": "mqps.Ret",
 }
 """What the queue manager says of a publication, and where in a header."""
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
+NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
+"""What the name of an element may not have, or is to be told from what is escaped."""
+ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4,6})_")
+SURROGATES = range(0xD800, 0xE000)
 PROPERTY_FOLDER = re.compile(r"<(usr|mcd|jms|mq|mqext|mqps|mq_usr)[ />]")
 """The folders that IBM MQ takes for properties, whatever a program wrote them for."""
 
@@ -46,7 +53,8 @@ def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body
     folders: dict[str, list[str]] = {}
     for name, value in properties.items():
         folder, _, rest = OF_PUBLICATIONS.get(name, name).rpartition(".")
-        folders.setdefault(folder or "usr", []).append(_element(rest, value))
+        parts = [_as_element(part) for part in (folder or "usr").split(".")]
+        folders.setdefault(".".join(parts), []).append(_element(_as_element(rest), value))
     data = b"".join([_folder(name, elements) for name, elements in folders.items()])
     head = FIXED.pack(
         b"RFH ",
@@ -87,6 +95,32 @@ def _element(name: str, value: Property) -> str:
     return f"<{name}>{escape(value, quote=False)}</{name}>"
 
 
+def _as_element(name: str) -> str:
+    """Write part of a property's name as the name of an element: as SQL/XML does, _x0020_.
+
+    Letters of other alphabets stay, where all of them are such as elements may have.
+    """
+    escaped = NOT_IN_ELEMENTS.sub(lambda found: f"_x{ord(found[0]):04X}_", name)
+    if name.isascii():
+        return escaped or "_x0000_"
+    with suppress(ElementTree.ParseError, ValueError):
+        element = ElementTree.fromstring(f"<{name}/>")  # noqa: S314
+        if element.tag == name == _as_name(name):
+            return name
+    return escaped
+
+
+def _as_name(tag: str) -> str:
+    """Return what an element's name stands for; what stands for no character stays."""
+
+    def letter(found: re.Match[str]) -> str:
+        number = int(found[1], 16)
+        is_letter = number <= sys.maxunicode and number not in SURROGATES
+        return chr(number) if is_letter else found[0]
+
+    return ESCAPED.sub(letter, tag)
+
+
 class Rfh2Header(Struct):
     """A header that a program wrote. folders: with the text of each; rest: what is behind it."""
 
@@ -101,28 +135,52 @@ class Rfh2Header(Struct):
 
 
 def properties_of(message: MessageData) -> dict[str, Property]:
-    """Return what the folder usr of a message's own header says; nothing without one."""
+    """Return what the folders usr of a message's own header say; nothing without one."""
     header = _header_of(message)
     found: dict[str, Property] = {}
     for _, text in header.folders if header is not None else ():
-        if _is_usr(text) and "<!" not in text:  # entities could make much of little
-            with suppress(ElementTree.ParseError):
-                usr = ElementTree.fromstring(text.replace("xsi:nil", "nil"))  # noqa: S314
-                found |= {one.tag: _value(one) for one in usr if not len(one)}
+        found |= _read(text) or {}
+    return found
+
+
+def has_damaged_properties(message: MessageData) -> bool:
+    """Whether a folder usr of a message's own header cannot be read."""
+    header = _header_of(message)
+    folders = header.folders if header is not None else ()
+    return any(_is_usr(text) and _read(text) is None for _, text in folders)
+
+
+def _read(text: str) -> dict[str, Property] | None:
+    """Return the properties of a folder usr; None of one that is another, or damaged."""
+    if not _is_usr(text) or "<!" in text:  # entities could make much of little
+        return None
+    try:
+        (usr,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{text}</all>')  # noqa: S314
+    except (ElementTree.ParseError, ValueError):
+        return None
+    found: dict[str, Property] = {}
+    inner = [("", one) for one in reversed(usr)]
+    while inner:
+        before, one = inner.pop()
+        name = before + _as_name(one.tag)
+        if len(one):
+            inner += [(f"{name}.", child) for child in reversed(one)]
+        else:
+            found[name] = _value(one)
     return found
 
 
 def without_properties(md: dict[str, Any], message: MessageData, *, all_folders: bool) -> bytes:
     """Return a body without the folder usr of its header; without the header if that was all.
 
-    all_folders: without the other folders of properties too, such as those of JMS. The MQMD is told
-    what the body begins with then.
+    all_folders: without the other folders of properties too, such as those of JMS. A folder usr
+    that cannot be read stays: what it says is nowhere else. The MQMD is told what the body begins
+    with then.
     """
     header = _header_of(message)
     if header is None:
         return message.body
-    is_gone = PROPERTY_FOLDER.match if all_folders else _is_usr
-    kept = [raw for raw, text in header.folders if not is_gone(text)]
+    kept = [raw for raw, text in header.folders if not _is_gone(text, all_folders)]
     if not kept:
         md["Format"], md["Encoding"] = header.format, header.encoding
         if header.ccsid > 0:  # else that of the header, as MQCCSI_INHERIT says
@@ -168,6 +226,13 @@ def _header_of(message: MessageData) -> Rfh2Header | None:
     return Rfh2Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
 
 
+def _is_gone(text: str, all_folders: bool) -> bool:
+    """Whether a folder is taken off."""
+    if _is_usr(text):
+        return _read(text) is not None
+    return all_folders and bool(PROPERTY_FOLDER.match(text))
+
+
 def _is_usr(text: str) -> bool:
     return text.startswith(("<usr>", "<usr ", "<usr/"))
 
@@ -175,11 +240,11 @@ def _is_usr(text: str) -> bool:
 def _value(element: ElementTree.Element) -> Property:
     """Return the value of a property by its type; as text if it is not of that type."""
     text, kind = element.text or "", element.get("dt", "string")
-    if element.get("nil") == "true":
+    if element.get(f"{{{XSI}}}nil") in ("true", "1"):
         return None
     with suppress(ValueError):
         if kind == "boolean":
-            return text.strip() == "1"
+            return BOOLEANS.get(text.strip(), text)
         if kind in ("int", "i1", "i2", "i4", "i8"):
             number = int(text)
             return number if -(2**63) <= number < 2**63 else text  # no property is a longer number

@@ -32,8 +32,8 @@ from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
 
-ASYNC_PUTS_MAX = 500
-"""Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
+ASYNC_PUTS_MAX = 400
+"""Puts without an answer; the client layer lets 512 commands of a connection go unanswered."""
 TOPIC = "topic"
 ASKING_TO_RECONNECT = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR
 
@@ -43,7 +43,7 @@ class Object(Struct, eq=False):
 
     handle: of a queue, a topic or a subscription. resolved: the queue that it is, and its queue
     manager, if that is another one; of a topic its whole topic string. cursor: the place of the
-    message that was browsed last.
+    message that was browsed last; cursor_since: how often the connection had been lost then.
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     is_transmission: it is a transmission queue of this queue manager. property_control: PROPCTL of
     the name that was opened.
@@ -56,6 +56,7 @@ class Object(Struct, eq=False):
     handle: Handle | None = None
     resolved: str = ""
     cursor: tuple[int, int, int] | None = None
+    cursor_since: int = 0
     managed_by: Handle | None = None
     resolved_queue_manager: str = ""
     is_transmission: bool = False
@@ -74,6 +75,29 @@ class AsyncPutTally(Struct):
     code: int = mq.MQCC_OK
     reason: int = mq.MQRC_NONE
     to: Object | None = None
+
+    def report(self, queue_manager: str) -> tuple[dict[str, Any], str]:
+        """Return it as fields of an MQSTS, and the topic string if it was a topic that was put to.
+
+        queue_manager: the one of the connection.
+        """
+        to = self.to
+        name = pad("" if to is None else to.name, 48)
+        here = pad("" if to is None else queue_manager, 48)
+        topic = to.resolved if to is not None and to.kind == TOPIC else ""
+        fields = {
+            "CompCode": self.code,
+            "Reason": self.reason,
+            "PutSuccessCount": self.succeeded,
+            "PutWarningCount": self.warned,
+            "PutFailureCount": self.failed,
+            "ObjectType": mq.MQOT_TOPIC if topic else mq.MQOT_Q,
+            "ObjectName": name,
+            "ObjectQMgrName": here,
+            "ResolvedObjectName": name,
+            "ResolvedQMgrName": here,
+        }
+        return fields, topic
 
 
 class MqiSession:
@@ -99,6 +123,11 @@ class MqiSession:
         """Whether a lost connection is made again."""
         return not self._options & mq.MQCNO_RECONNECT_DISABLED
 
+    @property
+    def times_lost(self) -> int:
+        """How often the connection has been lost, and made again."""
+        return int(self.channel.statistics()["connections_lost"])
+
     # -- one call at a time
 
     def enter(self, from_consumer: bool = False) -> None:
@@ -121,7 +150,7 @@ class MqiSession:
 
     def check(self) -> None:
         """MqiFailure if the connection is lost for good."""
-        if not self.reconnects and self.channel.statistics()["connections_lost"]:
+        if not self.reconnects and self.times_lost:
             self.is_broken = True
         if self.is_broken or self.channel.is_closed:
             raise MqiFailure(mq.MQRC_CONNECTION_BROKEN)
@@ -285,28 +314,9 @@ class MqiSession:
         return failure_without(no_link, error, asked=self._options & ASKING_TO_RECONNECT)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
-        """Return what MQSTAT reports, as fields of an MQSTS, and reset the counts.
-
-        And the topic string, if it was a topic that was put to when that failed.
-        """
+        """Return what MQSTAT reports, and reset the counts; see AsyncPutTally.report()."""
         tally, self.tally = self.tally, AsyncPutTally()
-        to = tally.to
-        name = pad("" if to is None else to.name, 48)
-        here = pad("" if to is None else self.channel.queue_manager, 48)
-        topic = to.resolved if to is not None and to.kind == TOPIC else ""
-        fields = {
-            "CompCode": tally.code,
-            "Reason": tally.reason,
-            "PutSuccessCount": tally.succeeded,
-            "PutWarningCount": tally.warned,
-            "PutFailureCount": tally.failed,
-            "ObjectType": mq.MQOT_TOPIC if topic else mq.MQOT_Q,
-            "ObjectName": name,
-            "ObjectQMgrName": here,
-            "ResolvedObjectName": name,
-            "ResolvedQMgrName": here,
-        }
-        return fields, topic
+        return tally.report(self.channel.queue_manager)
 
     # -- the unit of work
 

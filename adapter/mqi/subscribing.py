@@ -177,13 +177,15 @@ def request_publications(session: MqiSession, hsub: int, action: int, sro: bytes
     return structs.MQSRO.write(fields)
 
 
-def close(session: MqiSession, number: int, options: int) -> None:
-    """MQCLOSE of an object or a subscription; MQCO_REMOVE_SUB removes that. Raises MqiFailure."""
+def close(session: MqiSession, number: int, options: int) -> int:
+    """MQCLOSE of an object or a subscription; MQCO_REMOVE_SUB removes that. Raises MqiFailure.
+
+    Returns the reason code of a warning, or 0.
+    """
     permitted.CLOSE.check(options)
     opened = session.objects.get(number)
     if opened is None or opened.kind != SUBSCRIPTION:
-        opening.close_object(session, number, options)
-        return
+        return opening.close_object(session, number, options)
     _, handle = session.subscription(number)
     assert isinstance(handle.opening, c.Subscribe)
     is_durable = bool(handle.opening.options & c.DURABLE)
@@ -195,6 +197,7 @@ def close(session: MqiSession, number: int, options: int) -> None:
     del session.objects[number]
     if is_durable and not remove:
         _let_go(session, handle)
+    return 0
 
 
 def _let_go(session: MqiSession, mine: Handle) -> None:

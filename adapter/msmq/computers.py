@@ -8,6 +8,7 @@ This module knows no message.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 
 from msgspec import Struct, structs
@@ -54,10 +55,17 @@ Connect = Callable[[Dialer, ComputerFound], ComputerChannel]
 class ComputerConnections:
     """All connections of a host. Shared by threads."""
 
-    def __init__(self, own: Channel, computer: str, connect: Connect) -> None:
+    def __init__(
+        self,
+        own: Channel,
+        computer: str,
+        connect: Connect,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         """computer: the program's; empty: that of its queue manager. connect: makes another
-        connection, as the same user.
+        connection, as the same user. tls: as the program connects; None: in the clear.
         """
+        self._tls = tls
         self.own = QueueRoute(own, computer)
         self._connect = connect
         self._others: dict[str, QueueRoute] = {}
@@ -82,7 +90,7 @@ class ComputerConnections:
         if known is not None:
             return known
         found = self.locate(computer)
-        if not found.address:
+        if not found.address and not found.tls_address:
             return self.own
         with self._lock, as_msmq(computer=computer):
             return self._others.get(computer.casefold()) or self._connect_to(computer, found)
@@ -128,7 +136,8 @@ class ComputerConnections:
 
     def _connect_to(self, computer: str, found: ComputerFound) -> QueueRoute:
         name = self.own.computer or self.locate("").computer  # first: it may fail
-        channel = self._connect(LookUpDialer(lambda _: self._address_of(computer)), found)
+        dialer = LookUpDialer(lambda _: self._address_of(computer), self._tls)
+        channel = self._connect(dialer, found)
         route = QueueRoute(channel, name, found.level)
         self._others[computer.casefold()] = route
         if self.own.channel.is_closed:  # meanwhile: see close()
@@ -141,6 +150,16 @@ class ComputerConnections:
             found = self.locate(computer)
         except Error as error:
             raise HostNotReached(f"the directory cannot be asked: {error}") from error
-        if not found.address:
+        if not found.address and not found.tls_address:
             raise HostNotReached(f"the directory has no computer {computer} any more")
-        return found.address
+        if self._tls is not None and not found.tls_address:
+            raise HostNotReached(
+                f"computer {computer}: its queue manager {found.queue_manager} does not listen "
+                "with TLS, with which this program connects: set its listen_tls"
+            )
+        if self._tls is None and not found.address:
+            raise HostNotReached(
+                f"computer {computer}: its queue manager {found.queue_manager} listens with TLS "
+                "only: connect with tls"
+            )
+        return found.address if self._tls is None else found.tls_address

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -37,18 +38,22 @@ def connect(
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    wait_s: float = 0.0,
 ) -> Host:
     """Connect to a queue manager, as a program on a computer of MSMQ.
 
     address, user, password, token, tls, application: as of adapter.connect(). computer: the
     program's; None: the queue manager's own, so that its queues are local. A lost connection is
-    made again, for at most reconnect_timeout_s, and what was asked is then done once.
+    made again, for at most reconnect_timeout_s, and what was asked is then done once. wait_s: as of
+    adapter.connect().
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
     """
     with a.plain_errors():
-        dialers = dialers_by(address, context_by(tls), queue_manager)
+        context = context_by(tls)
+        dialers = dialers_by(address, context, queue_manager)
     return connect_by(
         dialers,
+        context,
         computer=computer,
         queue_manager=queue_manager,
         user=user,
@@ -57,6 +62,7 @@ def connect(
         application=application,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        wait_s=wait_s,
     )
 
 
@@ -68,9 +74,15 @@ def connect_in_process(
 
 
 def connect_by(
-    dialers: Sequence[Dialer], computer: str | None = None, **options: Unpack[ConnectOptions]
+    dialers: Sequence[Dialer],
+    tls: ssl.SSLContext | None = None,
+    computer: str | None = None,
+    **options: Unpack[ConnectOptions],
 ) -> Host:
-    """Connect by the first of these that reaches a queue manager; see connect()."""
+    """Connect by the first of these that reaches a queue manager; see connect().
+
+    tls: of connections to the queue managers of other computers, as that of these.
+    """
     with a.plain_errors():
         handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     own = a.as_text("computer", computer, COMPUTER_LENGTH_MAX)
@@ -80,4 +92,4 @@ def connect_by(
         return ComputerChannel(other, timeouts, found.computer)
 
     with as_msmq():
-        return Host(ComputerConnections(Channel(handshake, timeouts), own, connect_other))
+        return Host(ComputerConnections(Channel(handshake, timeouts), own, connect_other, tls))

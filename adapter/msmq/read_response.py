@@ -16,7 +16,7 @@ import threading
 import time
 from datetime import timedelta
 
-from adapter.msmq.enumerations import QueueAccessMode
+from adapter.msmq.enumerations import MessageType, QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import InvalidOperationError, MessageQueueException, MessageQueueTimeout
 from adapter.msmq.host import Host
@@ -104,10 +104,10 @@ class ReadResponseServer:
             request = self._requests.peek(0)
         except MessageQueueTimeout:
             return False  # another server was faster
-        if request.response_queue:
-            return True
-        self._reject(request, "it names no response queue")
-        return False
+        problem = _problem_with(request)
+        if problem:
+            self._reject(request, problem)
+        return not problem
 
     def _serve(self) -> bool:
         """Serve a request in one transaction; False if another server was faster."""
@@ -115,6 +115,9 @@ class ReadResponseServer:
         try:
             with MessageQueueTransaction(self._host) as transaction:
                 request = self._requests.receive(0, transaction=transaction)
+                if _problem_with(request):
+                    transaction.abort()  # another one than was looked at
+                    return False
                 message = self._input.receive(0, transaction=transaction)
                 try:
                     response_queue = response_queue_of(request)
@@ -136,17 +139,27 @@ class ReadResponseServer:
         return True
 
     def _reject(self, request: Message, why: str) -> None:
-        """Receive a request that cannot be served, and reject it: its sender is told."""
+        """Receive a request that cannot be served, and reject it: its sender is told. What is no
+        request is discarded: a dead letter would come back, if its dead-letter queue is this one.
+        """
         try:
             with MessageQueueTransaction(self._host) as transaction:
                 found = self._requests.receive_by_lookup_id(
                     request.lookup_id, transaction=transaction
                 )
-                self._requests.mark_rejected(found)
+                if found.message_type is MessageType.NORMAL:
+                    self._requests.mark_rejected(found)
         except InvalidOperationError:
             return  # another server was faster
         self._rejected += 1
         log.warning("read request %s was rejected: %s", request.id, why)
+
+
+def _problem_with(request: Message) -> str:
+    """Say why a message is no request; "" if it may be one."""
+    if request.message_type is not MessageType.NORMAL:
+        return f"it is no request, but of class {request.message_class:#x}"
+    return "" if request.response_queue else "it names no response queue"
 
 
 def response_queue_of(request: Message) -> str:

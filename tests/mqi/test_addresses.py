@@ -24,6 +24,12 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+WRONG = (
+    b'{"channel": [{"name": 1, "type": "clientConnection", '
+    b'"clientConnection": {"queueManager": "QM1"}}]}'
+)
+
+
 def definition(manager: TestQueueManager, name: str, queue_manager: str, **more: Any) -> Any:
     """One channel of a table; the first of its two addresses does not answer."""
     host, port = manager.address.split(":")
@@ -75,6 +81,24 @@ def test_a_table_by_its_url(
     connected("QM1", cno=cno)
 
 
+def test_entries_of_no_concern_may_be_as_they_like(
+    manager: TestQueueManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = table(
+        tmp_path,
+        {"name": "S", "type": "sender", "connectionManagement": {"defaultReconnect": "never"}},
+        {"type": 5},
+        {},
+        {"name": "X", "type": "clientConnection", "clientConnection": []},
+        definition(manager, "A", "QM9", connectionManagement={"clientWeight": "heavy"}),
+        definition(manager, "B", "QM1"),
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    monkeypatch.setenv("MQCCDTURL", str(path))
+    connected("QM1")
+    assert refusal("QM9") == CMQC.MQRC_CLIENT_CONN_ERROR
+
+
 def test_a_table_by_folder_and_file(
     manager: TestQueueManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +112,14 @@ def test_a_table_by_folder_and_file(
 
 
 @pytest.mark.parametrize(
-    "content", [b"AMQR\x01\x00\xff", b"[]", b'{"channel": [{"name": 1}]}', None]
+    "content",
+    [
+        b"AMQR\x01\x00\xff",
+        b"[]",
+        b'{"channel": [5]}',
+        WRONG,
+        None,
+    ],
 )
 def test_a_table_that_cannot_be_read_is_refused(
     content: bytes | None,
@@ -101,7 +132,7 @@ def test_a_table_that_cannot_be_read_is_refused(
         path.write_bytes(content)
     monkeypatch.setenv("MQCHLLIB", str(tmp_path))
     assert refusal() == CMQC.MQRC_CLIENT_CONN_ERROR
-    assert str(path) in caplog.text
+    assert "CCDT" in caplog.text
     monkeypatch.setenv("MQCCDTURL", "http://127.0.0.1/ccdt.json")
     assert refusal() == CMQC.MQRC_CLIENT_CONN_ERROR
     assert "file:///" in caplog.text

@@ -266,7 +266,6 @@ def test_what_mqctl_and_mqcb_refuse(consuming: ibmmq.QueueManager) -> None:
             cbd=ibmmq.CBD(CallbackFunction=print, CallbackType=7), gmo=ibmmq.GMO(), md=ibmmq.MD()
         )
     assert reason_of(refused) == CMQC.MQRC_CALLBACK_TYPE_ERROR
-    queue.cb(operation=CMQC.MQOP_DEREGISTER)
     with pytest.raises(ibmmq.MQMIError) as refused:
         queue.cb(operation=CMQC.MQOP_DEREGISTER)
     assert reason_of(refused) == CMQC.MQRC_CALLBACK_NOT_REGISTERED

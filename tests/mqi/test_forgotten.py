@@ -6,6 +6,7 @@ import gc
 import ibmmq
 from ibmmq import CMQC
 
+from adapter.channel.link.in_process import ServingThread
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
 
@@ -32,18 +33,28 @@ def test_a_queue_that_is_collected_is_closed(
     assert opened(manager) == 0
 
 
-def test_a_collection_inside_an_event_loop_waits_for_nothing(
+def test_a_collection_in_the_thread_of_the_queue_manager_waits_for_nothing(
     manager: TestQueueManager, qmgr: ibmmq.QueueManager
 ) -> None:
-    """The queue is closed with the next call that may wait."""
+    """The queue is closed with the next call that may wait, as it was to be."""
+    Forgotten(ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT))
+    thread = ServingThread(target=gc.collect)
+    thread.start()
+    thread.join()
+    assert opened(manager) == 1
+    qmgr.put1("REPLIES", "x")
+    assert opened(manager) == 0
+
+
+def test_a_collection_inside_an_event_loop_of_the_program_closes(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
     Forgotten(ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT))
 
     async def collect() -> None:
         gc.collect()
 
     asyncio.run(collect())
-    assert opened(manager) == 1
-    qmgr.put1("REPLIES", "x")
     assert opened(manager) == 0
 
 

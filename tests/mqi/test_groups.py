@@ -1,5 +1,7 @@
 """Groups, locks and contexts through the MQI."""
 
+import random
+
 import ibmmq
 import pytest
 from ibmmq import CMQC
@@ -240,3 +242,69 @@ def test_a_priority_that_is_too_high_is_a_warning(qmgr: ibmmq.QueueManager) -> N
     found = ibmmq.MD()
     assert queue.get(None, found) == b"a"
     assert found.Priority == 12
+
+
+def put_in_groups(queue: ibmmq.Queue, seed: int) -> list[bytes]:
+    """Put three groups and some single messages in a random order; their logical order."""
+    draw = random.Random(seed)
+    group = CMQC.MQMF_MSG_IN_GROUP
+    units = [[(f"{n}.{seq}", n, seq) for seq in range(1, draw.randint(2, 4))] for n in range(3)]
+    singles = [[(f"single {n}", -1, 1)] for n in range(2)]
+    order = [one for unit in (*units, *singles) for one in unit]
+    draw.shuffle(order)
+    for body, n, seq in order:
+        md = ibmmq.MD(Priority=0)
+        if n >= 0:
+            flags = CMQC.MQMF_LAST_MSG_IN_GROUP if body == units[n][-1][0] else group
+            md = ibmmq.MD(GroupId=bytes([65 + n]) * 24, MsgSeqNumber=seq, MsgFlags=flags)
+        queue.put(body, md)
+    firsts = [one for one in order if one[2] == 1]
+    found = [units[n] if n >= 0 else [(body, n, seq)] for body, n, seq in firsts]
+    return [one[0].encode() for unit in found for one in unit]
+
+
+@pytest.mark.parametrize("crashes", [0, 1, 3])
+def test_a_browse_in_logical_order_shows_each_message_once(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager, crashes: int
+) -> None:
+    """In whatever order they came, and if the connection is lost meanwhile."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    for seed in range(6 if not crashes else 1):
+        logical = put_in_groups(queue, seed)
+        found = []
+        option = CMQC.MQGMO_BROWSE_FIRST
+        for number in range(len(logical)):
+            if 0 < number <= crashes:
+                manager.crash()
+                manager.start()
+            match = {"MatchOptions": CMQC.MQMO_NONE, "Version": 2}
+            gmo = ibmmq.GMO(Options=option | CMQC.MQGMO_LOGICAL_ORDER, **match)
+            found.append(queue.get(None, ibmmq.MD(), gmo))
+            option = CMQC.MQGMO_BROWSE_NEXT
+        assert found == logical
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=option | CMQC.MQGMO_LOGICAL_ORDER))
+        assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+        with manager.connect() as administrator:
+            administrator.queue("ORDERS").purge()
+
+
+def test_a_browse_whose_last_message_is_gone_begins_again(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    """After a lost connection nothing else says where it was; none is left out."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    for body in "abc":
+        queue.put(body)
+    logical = CMQC.MQGMO_LOGICAL_ORDER
+    first = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST | logical)
+    assert queue.get(None, ibmmq.MD(), first) == b"a"
+    with manager.connect() as other:
+        assert other.get("ORDERS") is not None
+    manager.crash()
+    manager.start()
+    found = [
+        queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT | logical))
+        for _ in range(2)
+    ]
+    assert found == [b"b", b"c"]

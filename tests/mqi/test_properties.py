@@ -1,11 +1,12 @@
 """Message properties: in handles, and as a header in front of the body."""
 
 import struct
+from contextlib import suppress
 from typing import Any
 
 import ibmmq
 import pytest
-from ibmmq import CMQC
+from ibmmq import CMQC, ibmmqc
 
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import reason_of
@@ -312,3 +313,59 @@ def test_finding_mq_propctl_of_an_alias_holds_for_its_name(
     queue = ibmmq.Queue(qmgr, "SAME", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_INQUIRE)
     assert queue.get(None, ibmmq.MD(), ibmmq.GMO()) == b"body"
     assert queue.inquire(CMQC.MQIA_PROPERTY_CONTROL) == CMQC.MQPROP_NONE
+
+
+def test_a_damaged_folder_is_warned_of(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    """A get with a message handle: what could not be read stays in the body."""
+    damaged = b"<usr><a>1</b></usr>  "
+    header = ibmmq.RFH2(Format=CMQC.MQFMT_STRING, Encoding=CMQC.MQENC_NATIVE, CodedCharSetId=1208)
+    packed = header.pack()
+    length = struct.pack("<i", len(damaged))
+    whole = packed[:8] + struct.pack("<i", len(packed) + 4 + len(damaged)) + packed[12:]
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT)
+    md = ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2, Encoding=CMQC.MQENC_NATIVE, CodedCharSetId=1208)
+    queue.put(whole + length + damaged + b"body", md)
+    hconn = qmgr.get_handle()
+    hmsg = ibmmqc.MQCRTMH(hconn, ibmmq.CMHO().pack())[0]
+    gmo = ibmmq.GMO(Version=4, MsgHandle=hmsg, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    answer = ibmmqc.MQGET(hconn, queue.get_handle(), ibmmq.MD().pack(), gmo.pack(), 1000)
+    assert answer[-2:] == (CMQC.MQCC_WARNING, CMQC.MQRC_RFH_FORMAT_ERROR)
+    assert damaged in answer[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "arrive"),
+    [
+        (CMQC.MQACTP_NEW, {"of": "new", "old": "1", "fresh": "2"}),
+        (CMQC.MQACTP_FORWARD, {"of": "new", "old": "1", "fresh": "2"}),
+        (CMQC.MQACTP_REPORT, {"of": "new", "old": "1", "fresh": "2"}),
+        (CMQC.MQACTP_REPLY, {"of": "new", "fresh": "2"}),
+    ],
+)
+def test_what_a_message_is_to_another_says_which_properties_it_has(
+    qmgr: ibmmq.QueueManager, action: int, arrive: dict[str, str]
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    handles = []
+    for properties in ({"of": "original", "old": "1"}, {"of": "new", "fresh": "2"}):
+        handles.append(ibmmq.MessageHandle(qmgr))
+        for name, value in properties.items():
+            handles[-1].properties.set(name, value)
+    original, new = (one.msg_handle for one in handles)
+    pmo = ibmmq.PMO(Version=3, OriginalMsgHandle=original, NewMsgHandle=new, Action=action)
+    queue.put(b"body", ibmmq.MD(), pmo)
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    queue.get(None, ibmmq.MD(), gmo)
+    got = {}
+    for name in ("of", "old", "fresh"):
+        with suppress(ibmmq.MQMIError):
+            got[name] = found.properties.get(name)
+    assert got == arrive
+
+
+def test_an_action_that_is_none_is_refused(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put(b"body", ibmmq.MD(), ibmmq.PMO(Version=3, Action=99))
+    assert reason_of(refused) == CMQC.MQRC_ACTION_ERROR

@@ -4,6 +4,10 @@ The theory of the walk. The monitor has a cursor that goes back for messages of 
 (REWINDING): what arrives before the cursor is peeked at next, and then everything behind it again.
 The cursor is nowhere stored, so that a service which is started begins at the head.
 
+At a message that is not on its topic the cursor stays, and the message is asked for again from time
+to time: it may be restored, received or removed. From the head, the triggers would be activated
+again for all that comes before it. What arrives with a higher priority is not kept back by it.
+
 Serialized triggers: the next peek is sent when the actions for a message have ended. Others: it is
 sent as soon as a message has been peeked at, and before any action begins the queue manager has it,
 because a question that was sent behind it has been answered. So a transaction in which an action
@@ -72,6 +76,8 @@ class QueueMonitor:
         self._cursor: MessageCursor | None = None
         self._busy = True
         self._has_ended = False
+        self._damage = ""
+        """What was logged last of a damaged message."""
 
     @property
     def serialized(self) -> bool:
@@ -117,14 +123,30 @@ class QueueMonitor:
                     self.open()
                 self._walk()
             except MessageQueueException as problem:
-                if self._stopping.is_set():
+                if self._stopping.is_set() or not self._may_go_on(problem):
                     return
-                self._queue = self._pending = None
-                if problem.message_queue_error_code in GONE or self._host.is_closed:
-                    log.error("the triggers of queue %s are out of order: %s", self.path, problem)
-                    return
-                log.warning("queue %s is monitored from its head again: %s", self.path, problem)
                 self._stopping.wait(PAUSE_S)
+
+    def _may_go_on(self, problem: MessageQueueException) -> bool:
+        """Whether the queue is monitored further, and say from where."""
+        self._pending = None
+        code = problem.message_queue_error_code
+        if code == Code.MESSAGE_STORAGE_FAILED:
+            if str(problem) != self._damage:
+                self._damage = str(problem)
+                log.error(
+                    "the triggers of queue %s wait at a damaged message: %s; restore its topic, or "
+                    "remove the message",
+                    self.path,
+                    problem,
+                )
+            return True
+        self._queue = None
+        if code in GONE or self._host.is_closed:
+            log.error("the triggers of queue %s are out of order: %s", self.path, problem)
+            return False
+        log.warning("queue %s is monitored from its head again: %s", self.path, problem)
+        return True
 
     def stop(self) -> None:
         """Stop monitoring; a pending peek is cancelled. From any thread."""

@@ -18,45 +18,45 @@ def reason(call: Any, *arguments: Any) -> int:
 def test_the_folder_usr_need_not_be_said() -> None:
     handles = MessageHandles()
     number = handles.create(1)
-    handles.set(number, "usr.a", mq.MQTYPE_STRING, "1")
-    handles.set(number, "jms.b", mq.MQTYPE_STRING, "2")
-    assert handles.properties_to_put(number, 0) == {"a": "1", "jms.b": "2"}
-    assert handles.find(number, "a", 0)[0] == "a"
-    assert handles.find(number, "usr.a", 0)[0] == "a"
-    assert handles.find(number, "jms.%", 0)[0] == "jms.b"
-    assert handles.find(number, "usr.%", 0)[0] == "a"
+    handles.set(1, number, "usr.a", mq.MQTYPE_STRING, "1")
+    handles.set(1, number, "jms.b", mq.MQTYPE_STRING, "2")
+    assert handles.properties_to_put(1, number, 0) == {"a": "1", "jms.b": "2"}
+    assert handles.find(1, number, "a", 0)[0] == "a"
+    assert handles.find(1, number, "usr.a", 0)[0] == "a"
+    assert handles.find(1, number, "jms.%", 0)[0] == "jms.b"
+    assert handles.find(1, number, "usr.%", 0)[0] == "a"
 
 
 def test_new_properties_come_over_those_of_the_original() -> None:
     handles = MessageHandles()
     original, new = handles.create(1), handles.create(1)
-    handles.set(original, "a", mq.MQTYPE_STRING, "old")
-    handles.set(original, "b", mq.MQTYPE_STRING, "old")
-    handles.set(new, "b", mq.MQTYPE_STRING, "new")
-    assert handles.properties_to_put(original, new) == {"a": "old", "b": "new"}
-    assert handles.properties_to_put(handles.create(1), 0) is None
+    handles.set(1, original, "a", mq.MQTYPE_STRING, "old")
+    handles.set(1, original, "b", mq.MQTYPE_STRING, "old")
+    handles.set(1, new, "b", mq.MQTYPE_STRING, "new")
+    assert handles.properties_to_put(1, original, new) == {"a": "old", "b": "new"}
+    assert handles.properties_to_put(1, handles.create(1), 0) is None
 
 
 def test_a_get_replaces_what_a_handle_holds() -> None:
     handles = MessageHandles()
     number = handles.create(1)
-    handles.set(number, "a", mq.MQTYPE_STRING, "old")
-    handles.get(number).take({"b": 2})
-    assert reason(handles.find, number, "a", 0) == mq.MQRC_PROPERTY_NOT_AVAILABLE
-    assert handles.find(number, "b", 0)[1].type == mq.MQTYPE_INT32
+    handles.set(1, number, "a", mq.MQTYPE_STRING, "old")
+    handles.get(number, 1).take({"b": 2})
+    assert reason(handles.find, 1, number, "a", 0) == mq.MQRC_PROPERTY_NOT_AVAILABLE
+    assert handles.find(1, number, "b", 0)[1].type == mq.MQTYPE_INT32
 
 
 def test_the_cursor() -> None:
     handles = MessageHandles()
     number = handles.create(1)
     for name in "abc":
-        handles.set(number, name, mq.MQTYPE_STRING, name)
-    assert handles.find(number, "%", 0)[0] == "a"
-    assert handles.find(number, "%", mq.MQIMPO_INQ_NEXT)[0] == "b"
-    assert handles.find(number, "", mq.MQIMPO_INQ_PROP_UNDER_CURSOR)[0] == "b"
-    handles.unset(number, "", under_cursor=True)
+        handles.set(1, number, name, mq.MQTYPE_STRING, name)
+    assert handles.find(1, number, "%", 0)[0] == "a"
+    assert handles.find(1, number, "%", mq.MQIMPO_INQ_NEXT)[0] == "b"
+    assert handles.find(1, number, "", mq.MQIMPO_INQ_PROP_UNDER_CURSOR)[0] == "b"
+    handles.unset(1, number, "", under_cursor=True)
     under = mq.MQIMPO_INQ_PROP_UNDER_CURSOR
-    assert reason(handles.find, number, "", under) == mq.MQRC_PROPERTY_NOT_AVAILABLE
+    assert reason(handles.find, 1, number, "", under) == mq.MQRC_PROPERTY_NOT_AVAILABLE
 
 
 def test_handles_belong_to_their_connection() -> None:
@@ -65,7 +65,7 @@ def test_handles_belong_to_their_connection() -> None:
     assert reason(handles.delete, 2, number) == mq.MQRC_HMSG_ERROR
     loose = handles.create(mq.MQHC_UNASSOCIATED_HCONN)
     handles.forget(1)
-    assert reason(handles.get, number) == mq.MQRC_HMSG_ERROR
+    assert reason(handles.get, number, 1) == mq.MQRC_HMSG_ERROR
     handles.delete(2, loose)
 
 
@@ -86,7 +86,7 @@ def test_there_is_a_most() -> None:
 )
 def test_values_that_are_none_of_their_type(kind: int, value: Any, refused: int) -> None:
     handles = MessageHandles()
-    assert reason(handles.set, handles.create(1), "a", kind, value) == refused
+    assert reason(handles.set, 1, handles.create(1), "a", kind, value) == refused
 
 
 @pytest.mark.parametrize(

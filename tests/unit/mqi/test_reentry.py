@@ -3,7 +3,8 @@
 import asyncio
 import threading
 
-from adapter.mqi.reentry import Reentry
+from adapter.channel.link.in_process import ServingThread
+from adapter.mqi.reentry import PutOff, Reentry
 
 
 def test_a_call_inside_a_call_must_not_wait() -> None:
@@ -27,18 +28,38 @@ def test_other_threads_may_wait() -> None:
     assert found == [False]
 
 
-def test_an_event_loop_must_not_wait() -> None:
+def test_a_function_of_the_program_is_outside() -> None:
+    reentry = Reentry()
+    with reentry.inside():
+        with reentry.outside():
+            assert not reentry.must_not_wait()
+            assert reentry.is_in_function
+        assert reentry.must_not_wait()
+        assert not reentry.is_in_function
+
+
+def test_an_event_loop_of_the_program_may_wait() -> None:
     reentry = Reentry()
 
     async def call() -> bool:
         return reentry.must_not_wait()
 
-    assert asyncio.run(call())
+    assert not asyncio.run(call())
+
+
+def test_a_thread_that_serves_a_queue_manager_must_not_wait() -> None:
+    reentry = Reentry()
+    found: list[bool] = []
+    thread = ServingThread(target=lambda: found.append(reentry.must_not_wait()))
+    thread.start()
+    thread.join()
+    assert found == [True]
 
 
 def test_what_was_put_off_is_taken_once() -> None:
     reentry = Reentry()
-    reentry.put_off(1, 2)
-    reentry.put_off(1, None)
-    assert list(reentry.take()) == [(1, 2), (1, None)]
+    both = [PutOff(1, 2, 64), PutOff(1)]
+    for one in both:
+        reentry.put_off(one)
+    assert list(reentry.take()) == both
     assert list(reentry.take()) == []

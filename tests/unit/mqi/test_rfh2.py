@@ -1,10 +1,25 @@
 """Properties in front of a body, as ibmmq reads them."""
 
+import struct
 from typing import Any
+from xml.etree import ElementTree
 
 import ibmmq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from adapter.mqi.rfh2 import has_more, with_properties
+from adapter.core.contract.message import MessageData
+from adapter.mqi.rfh2 import (
+    FIXED,
+    OF_PUBLICATIONS,
+    has_damaged_properties,
+    has_more,
+    properties_of,
+    with_properties,
+    without_properties,
+)
+from tests.support.examples import examples
 
 
 def read(properties: dict[str, Any]) -> tuple[ibmmq.RFH2, bytes]:
@@ -50,3 +65,90 @@ def test_what_is_said_of_a_publication_has_a_folder_of_its_own() -> None:
     assert header["usr"].strip() == b"<usr><a>1</a></usr>"
     assert has_more(said | {"a": "1"})
     assert not has_more(said), "a program is given no header for what it has not asked for"
+
+
+def message_of(folders: list[str], body: bytes = b"body") -> MessageData:
+    """A message whose program wrote a header of these folders."""
+    data = b"".join(struct.pack("<i", len(text.encode())) + text.encode() for text in folders)
+    head = FIXED.pack(b"RFH ", 2, FIXED.size + len(data), 546, 1208, b"MQSTR   ", 0, 1208)
+    return MessageData(head + data + body, format="MQHRF2")
+
+
+def taken_off(message: MessageData, *, all_folders: bool = False) -> bytes:
+    md = {"Encoding": 546, "CodedCharSetId": 1208, "Format": b"MQHRF2  "}
+    return without_properties(md, message, all_folders=all_folders)
+
+
+@pytest.mark.parametrize(
+    ("folder", "properties"),
+    [
+        ("<usr><a>1</a></usr>", {"a": "1"}),
+        ("<usr><x>1</x><a><b>2</b><c><d>3</d></c></a></usr>", {"x": "1", "a.b": "2", "a.c.d": "3"}),
+        ('<usr><a dt="boolean">true</a><b dt="boolean">0</b></usr>', {"a": True, "b": False}),
+        ("<usr><a>see xsi:nil</a></usr>", {"a": "see xsi:nil"}),
+        ('<usr><a xsi:nil="true"></a></usr>', {"a": None}),
+        ('<usr><a xsi:type="string">1</a></usr>', {"a": "1"}),
+        ("<usr><a_x002D_b>1</a_x002D_b></usr>", {"a-b": "1"}),
+        ("<usr></usr>", {}),
+    ],
+)
+def test_what_a_folder_says_are_properties(folder: str, properties: dict[str, Any]) -> None:
+    message = message_of([folder])
+    assert properties_of(message) == properties
+    assert not has_damaged_properties(message)
+    assert taken_off(message) == b"body"
+
+
+@pytest.mark.parametrize(
+    "folder", ["<usr><a>1</b></usr>", "<usr><a>1", "<usr><x:a>1</x:a></usr>", "<usr><!-- --></usr>"]
+)
+def test_a_folder_that_cannot_be_read_stays_in_the_body(folder: str) -> None:
+    message = message_of(["<usr><b>2</b></usr>", folder])
+    assert properties_of(message) == {"b": "2"}
+    assert has_damaged_properties(message)
+    for all_folders in (False, True):
+        assert folder.encode() in taken_off(message, all_folders=all_folders)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="."), min_size=1)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))
+VALUES = st.one_of(
+    TEXTS, st.booleans(), st.none(), st.integers(-(2**63), 2**63 - 1), st.binary(), st.floats(-9, 9)
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, min_size=1))
+@settings(max_examples=examples(200))
+def test_all_properties_come_back_whatever_their_names(properties: dict[str, Any]) -> None:
+    """Other faces name them freely: no name makes a header that cannot be read, or another one."""
+    properties = {name: one for name, one in properties.items() if name not in OF_PUBLICATIONS}
+    md = {"Encoding": 546, "CodedCharSetId": 1208, "Format": b"MQSTR   "}
+    message = MessageData(with_properties(md, properties, b"body"), format="MQHRF2")
+    assert properties_of(message) == properties
+    assert not has_damaged_properties(message)
+
+
+@pytest.mark.parametrize("name", ["x>1</x><y", "a<b", "1a", "content-type", "a b", "_x0020_", "ü"])
+def test_a_name_forges_no_other_property(name: str) -> None:
+    header, _ = read({name: "v"})
+    (one,) = ElementTree.fromstring(header["usr"].decode())
+    assert one.text == "v"
+
+
+PIECES = ["<usr>", "</usr>", "<a>", "</a>", "<a b='1'>", "x", "&", "&lt;", "_x110000_", "_xD800_"]
+PIECES += ["<_x110000_>", "</_x110000_>", "<_xDFFF_/>", 'dt="i4"', '<n dt="i8">9', "</n>", "<!--"]
+PIECES += ['<n dt="bin.hex">f</n>', '<n dt="r8">1e999</n>', '<n xmlns="y"/>', "<usr/>", "\0", " "]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.binary(max_size=4))
+@settings(max_examples=examples(300))
+def test_no_header_that_a_program_wrote_is_too_much(pieces: list[str], rest: bytes) -> None:
+    """A get reads it behind the last moment at which it could fail."""
+    for folder in ("".join(pieces), f"<usr>{''.join(pieces)}</usr>"):
+        message = message_of([folder, "<usr><z>1</z></usr>"], rest)
+        found = properties_of(message)
+        assert found["z"] == "1"
+        assert all(name.encode() for name in found)
+        has_damaged_properties(message)
+        for all_folders in (False, True):
+            assert taken_off(message, all_folders=all_folders).endswith(rest)

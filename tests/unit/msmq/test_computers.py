@@ -1,13 +1,18 @@
 """Queues of a computer that is another queue manager: read over a connection to that one."""
 
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from adapter import msmq
+from adapter import msmq, testing
 from adapter.channel.link.port import Dialer
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.results import ComputerFound
+from adapter.core.inputs import QueueManagersKnown
 from adapter.msmq import (
     Message,
     MessageQueueErrorCode,
@@ -19,6 +24,7 @@ from adapter.msmq import (
     QueueAccessMode,
 )
 from adapter.msmq.computers import ComputerChannel
+from tests.support.certificates import Authority
 from tests.support.msmq_computers import WAIT_S, Computers, computers, own
 from tests.support.msmq_site import labels, send_together
 
@@ -232,3 +238,56 @@ def test_a_host_that_is_closed_while_it_connects_to_a_computer_leaves_no_connect
     with pytest.raises(MessageQueueException):
         at.client.open(REMOTE, access=QueueAccessMode.RECEIVE)
     assert [channel.is_closed for channel in made] == [True]
+
+
+class Listener:
+    """A plain listener that answers nothing, and keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.settimeout(10.0)
+        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        self.heard: list[bytes] = []
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while True:
+                sock, _ = self._socket.accept()
+                with sock, suppress(OSError):
+                    sock.settimeout(1.0)
+                    self.heard.append(sock.recv(65_536))
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(WAIT_S)
+
+
+@pytest.mark.parametrize("lists_tls", [False, True])
+def test_a_program_with_tls_sends_no_password_in_the_clear_to_another_computer(
+    tmp_path: Path, lists_tls: bool
+) -> None:
+    """Wherever the directory says that the other queue manager is."""
+    authority, other = Authority(tmp_path), Listener()
+    with testing.queue_manager(tls=authority.server()) as manager:
+        computer = KnownComputer("QM2", other.address, other.address if lists_tls else "")
+        known = QueueManagersKnown(frozenset({"QM2"}), {"qm2": computer})
+        owner = manager._running().owner
+        manager._run(testing._call(lambda: owner.loop.take(known)))
+        host = msmq.connect(
+            manager.tls_address,
+            tls=authority.path,
+            user="ann",
+            password="TOP-SECRET",
+            connect_timeout_s=2.0,
+        )
+        with host, pytest.raises(MessageQueueException) as refused:
+            host.open(r"QM2\private$\orders", access=QueueAccessMode.RECEIVE).receive(0)
+    other.close()
+    assert not any(b"TOP-SECRET" in one for one in other.heard)
+    assert bool(other.heard) is lists_tls
+    if not lists_tls:
+        assert "set its listen_tls" in str(refused.value)

@@ -97,8 +97,12 @@ def test_what_is_granted_may_be_done(site: Site) -> None:
 
 
 def test_send_is_enough_for_a_service_at_an_export(site: Site) -> None:
-    """As on an alias of MQ; but only who may alter the export leads a service to it."""
+    """As on an alias of MQ; but only who may alter the export leads a service to it, and only who
+    may alter the service leads it anywhere.
+    """
     site.operator.define_queue("OUT")
+    assert denied(partial(site.maker.create_route, "out", service="Out"))
+    site.operator.set_authority("Out", SERVICE, users=["maker"], add=["chg"])
     site.operator.define_object("export", "OUT", queue="OUT", topic="t", state="PAUSED")
     address = "EXPORT://OUT"
     assert denied(partial(site.maker.create_route, "out", service="Out", address=address))

@@ -187,8 +187,8 @@ def test_where_a_message_is_forwarded_to(
     ("rule", "said_", "fields"),
     [
         ("ACTION(FWD) FWDQ(&REPLYQ)", "it names no queue for &REPLYQ", {}),
-        ("ACTION(FWD) FWDQ(OTHER) FWDQM(QM2)", "queue OTHER is on queue manager QM2", {}),
-        ("ACTION(RETRY)", "queue TO is on queue manager FAR", {"manager": "FAR"}),
+        ("ACTION(FWD) FWDQ(OTHER) FWDQM(FAR)", "FAR", {}),
+        ("ACTION(RETRY)", "FAR", {"manager": "FAR"}),
         ("ACTION(RETRY)", "it would be put on DEAD again", {"destination": DEAD}),
         ("ACTION(RETRY)", "queue NONE does not exist", {"destination": "NONE"}),
     ],
@@ -206,6 +206,39 @@ def test_what_cannot_be_forwarded_stays_and_no_backout_is_counted(
     assert said_ in said[0]
     message = got(ready, DEAD)
     assert message.backout_count == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "queue", "fields"),
+    [
+        ("ACTION(FWD) FWDQ(OTHER) FWDQM(QM2)", "OTHER", {}),
+        ("ACTION(FWD) FWDQ(DEAD) FWDQM(QM2)", DEAD, {}),
+        (
+            "ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM) HEADER(NO)",
+            "BACK",
+            {"reply_to": "BACK", "reply_to_queue_manager": "QM2"},
+        ),
+        ("ACTION(FWD) FWDQ(&DESTQ) FWDQM(&DESTQM)", "TO", {"manager": "QM2"}),
+        ("ACTION(RETRY)", "TO", {"manager": "QM2"}),
+    ],
+)
+def test_a_message_is_sent_to_another_queue_manager(
+    ready: adapter.Connection,
+    clock: Time,
+    said: list[str],
+    rule: str,
+    queue: str,
+    fields: dict[str, str],
+) -> None:
+    ready.define_queue("QM2", usage="XMITQ")
+    bury(ready, **fields)
+    handler(ready, rule, clock, said).run()
+    assert said == [
+        f"{said[0].partition(':')[0]}: put on {queue} of queue manager QM2 by the rule of line 1"
+    ]
+    (sent,) = ready.queue("QM2").browse()
+    assert sent.body == b"body"
+    assert bodies(ready, DEAD) == []
 
 
 def test_attempts_are_repeated_at_the_interval_then_the_next_rule_is_tried(

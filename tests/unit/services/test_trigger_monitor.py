@@ -146,6 +146,16 @@ def test_what_is_no_trigger_message_goes_to_the_dead_letter_queue_whole(
     assert not launcher.asked
 
 
+def test_a_report_starts_nothing(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    trigger = ask(qm)
+    assert monitor.run_once(0)
+    qm.put(INITQ, trigger.to_bytes(), format="MQTRIG", message_type=4)
+    assert monitor.run_once(0)
+    assert (dead(qm).feedback, len(launcher.asked)) == (266, 1)
+
+
 @pytest.mark.parametrize(
     ("forged", "why"),
     [

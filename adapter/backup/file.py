@@ -41,6 +41,8 @@ MODE = 0o600
 """A backup holds the bodies of all messages."""
 _BLOCK = Layout(">II")
 _FRAME = Layout(">I")
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What bytes raise that are not what was encoded, no UTF-8, or nested too deep."""
 
 
 class BackupError(LedgerError):
@@ -227,7 +229,7 @@ def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
             (size,) = _FRAME.unpack_from(frames)
             frame, frames = frames[_FRAME.size : _FRAME.size + size], frames[_FRAME.size + size :]
             yield _decoder.decode(frame)
-    except (msgspec.DecodeError, zlib.error, StructError) as error:
+    except (*UNREADABLE, zlib.error, StructError) as error:
         raise damage(path, f"what begins at byte {at} is not understood ({error})") from error
 
 
@@ -253,7 +255,7 @@ def _read_header(path: Path, file: BinaryIO) -> BackupHeader:
         found = msgspec.json.decode(content, type=_Version)
         if found.format in (FORMAT, UNCOMPRESSED):
             return msgspec.json.decode(content, type=BackupHeader)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise damage(path, f"its header is not understood ({error})") from error
     raise BackupError(
         f"{path} has format {found.format} and this mqk reads format {FORMAT}: use the mqk that "

@@ -79,14 +79,15 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
 def _asking(servers: str, client: Mapping[str, Any]) -> Iterator[AdminClient]:
     """Have a client for questions; NotReachedError in place of what Kafka raises."""
     refusal = LastRefusal()
-    admin = None
     try:
         settings: dict[str, Any] = {**client, "bootstrap.servers": servers, "error_cb": refusal}
-        admin = AdminClient(settings, logger=LOG)
-        yield admin
+        with AdminClient(settings, logger=LOG) as admin:
+            try:
+                yield admin
+            except KafkaException:
+                admin.poll(0)
+                raise
     except KafkaException as problem:
-        if admin is not None:
-            admin.poll(0)
         reason = refusal.text or describe(error_of(problem))
         raise NotReachedError(f"Kafka at {servers} did not answer: {reason}") from problem
 

@@ -237,5 +237,9 @@ def troubles(figures: Mapping[str, Any]) -> Iterator[DoctorCheck]:
         yield DoctorCheck("problem", "copying stalled", figures["movers_hold"])
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield DoctorCheck("problem", "topic parked", f"{topic}: {why}")
+    receiver = (figures.get("network") or {}).get("receiver", {})
+    for topic, why in receiver.get("later", {}).items():
+        text = f"{topic}, {why}: upgrade this queue manager"
+        yield DoctorCheck("problem", "arrivals wait", text)
     for what, why in (figures.get("undone") or {}).items():
         yield DoctorCheck("problem", what, why)

@@ -102,5 +102,8 @@ def show(message: adapter.Message, as_json: bool, raw: bool) -> None:
         output.emit(messages.as_json(message))
         return
     out: Any = sys.stdout.buffer
-    out.write(message.body if raw else message.body + b"\n")
+    body = message.body
+    if not raw and sys.stdout.isatty():  # a body gives no orders to a terminal
+        body = output.escape(body.decode(errors="backslashreplace"), "\n\t").encode()
+    out.write(body if raw else body + b"\n")
     out.flush()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 from msgspec import Struct
@@ -21,6 +22,9 @@ from adapter.ledger.port import LedgerError
 from adapter.owner.announcement import read_announcement
 from adapter.owner.liveness import SILENCES, has_stopped, is_gone
 from adapter.owner.parts import HEARTBEAT_S
+
+LOOKS_AT_ONCE = 16
+"""Ledgers that are looked at in threads of their own: each waits for answers nearly always."""
 
 
 class Manager(Struct):
@@ -36,12 +40,13 @@ def found(servers: str, client: Mapping[str, str]) -> list[Manager]:
     """Look at every ledger of a Kafka; Failed if it does not answer."""
     with failures.expect(cluster.NotReachedError):
         topics = cluster.topics(servers, client)
-    owned = [(names.parse_ledger_topic(topic), topic) for topic in topics]
-    return [
-        _look(name, LedgerSettings(bootstrap_servers=servers, topic=topic, client=dict(client)))
-        for name, topic in owned
-        if name is not None
+    owned = [
+        (name, LedgerSettings(bootstrap_servers=servers, topic=topic, client=dict(client)))
+        for topic in topics
+        if (name := names.parse_ledger_topic(topic)) is not None
     ]
+    with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:
+        return list(pool.map(lambda one: _look(*one), owned))
 
 
 def _look(name: str, settings: LedgerSettings) -> Manager:

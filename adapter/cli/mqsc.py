@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import click
 
 from adapter.administration.mqsc.dump import definitions
-from adapter.administration.mqsc.execute import Script
+from adapter.administration.mqsc.execute import Script, split_lines
 from adapter.administration.mqsc.written import Problem
 from adapter.cli.connected import connect
 from adapter.command import failures, options
@@ -51,7 +51,7 @@ def mqsc(
     if dump:
         _dump(qmgr, everything)
         return
-    lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
+    lines: Iterable[str] = [line for text in commands for line in split_lines(text)]
     if not commands:
         lines = sys.stdin
     with connect(qmgr, "mqk mqsc") as qm:

@@ -7,6 +7,7 @@ that takes a tenth of a short command.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -45,7 +46,10 @@ def console(*, errors: bool = False) -> Console:
 
 def emit(value: object) -> None:
     """Print one line of JSON, at once: the next one may take a while. Bytes: in hexadecimal."""
-    click.echo(msgspec.json.encode(printable(value)))
+    text = msgspec.json.encode(printable(value)).decode()
+    if not text.isprintable():  # JSON has a spelling of its own for these
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    click.echo(text)
     sys.stdout.flush()
 
 
@@ -123,11 +127,16 @@ def cell(value: object) -> str:
     return "" if value is None else escape(str(value))
 
 
-def escape(text: str) -> str:
-    """A text without control characters: what others have chosen gives no orders to a terminal."""
+def escape(text: str, kept: str = "") -> str:
+    """A text without control characters: what others have chosen gives no orders to a terminal.
+
+    kept: those that stay.
+    """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 @contextmanager

@@ -67,15 +67,13 @@ def qmgr() -> None:
 
 
 def _connect(
-    address: str,
-    reconnect_timeout_s: float = 0.0,
-    *,
-    connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    address: str, *, connect_timeout_s: float = CONNECT_TIMEOUT_S, wait_s: float = 0.0
 ) -> adapter.Connection:
     return adapter.connect(
         address,
         connect_timeout_s=connect_timeout_s,
-        reconnect_timeout_s=reconnect_timeout_s,
+        reconnect_timeout_s=0.0,
+        wait_s=wait_s,
         application="mqk qmgr",
     )
 
@@ -181,7 +179,7 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
         chosen = qm.switch_queue_manager(to)
     address = chosen["address"]
     try:
-        _connect(address, SWITCH_TIMEOUT_S).close()
+        _connect(address, wait_s=SWITCH_TIMEOUT_S).close()
     except adapter.errors.NotAuthorized:
         pass  # it serves
     except adapter.Error as problem:
@@ -265,6 +263,8 @@ def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield "messages received", receiver["messages"]
     if receiver.get("trouble"):
         yield "not receiving", receiver["trouble"]
+    for topic, why in receiver.get("later", {}).items():
+        yield "arrivals wait for an upgrade", f"{topic}: {why}"
     for topic, queue in receiver.get("blocked", {}).items():
         yield "arrivals wait", f"{topic}: queue {queue} does not take them, nor a dead-letter queue"
 

@@ -58,10 +58,9 @@ def topics(
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
-        with failures.expect(TopicError):
-            TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(
-                [one.topic for one in found]
-            )
+        settings = TopicSettings.for_brokers(1)
+        with failures.expect(TopicError), TopicAdmin(servers, settings, client) as admin:
+            admin.delete([one.topic for one in found])
     _show(found, parked, delete, as_json)
 
 

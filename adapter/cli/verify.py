@@ -132,13 +132,15 @@ class Verifier:
         """Apply a record; behind one that cannot be applied, nothing else can be judged by it."""
         if not self._replayable:
             return []
+        kind = type(record).__name__
         try:
-            dispatch.replay(self.qm, record)
+            why = dispatch.replay(self.qm, record)
         except UNFIT as problem:
             self._replayable = False
-            kind = type(record).__name__
             return [f"{kind} cannot be applied: {problem!r}; what follows is not replayed"]
-        return []
+        if not why:
+            return []
+        return [f"{kind} does not fit the records before it: {why}; a start leaves that out"]
 
     def _numbering(self, record: r.Record) -> list[str]:
         """Whether the messages of every lane are numbered densely."""

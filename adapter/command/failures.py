@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from adapter.command import remedies
-from adapter.errors import Error
+from adapter.errors import Error, StartError
 
 FAILED = 1
 WRONG_USE = 2
@@ -63,7 +63,7 @@ def report_expected(problem: Error) -> int:
     if debugging():
         traceback.print_exception(problem)
     tell(remedies.sentence(problem))
-    return FAILED
+    return problem.exit_status if isinstance(problem, StartError) else FAILED
 
 
 def system(problem: OSError) -> int:

@@ -48,7 +48,6 @@ leave; while it rests, it polls every POLL_S all the same, for what concerns no 
 
 import contextlib
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -58,10 +57,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter import watched
 from adapter.ledger import kafka_signs
+from adapter.ledger.attempts import OwnerAttempts
 from adapter.ledger.envelope import RecordNumber, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe, explain
 from adapter.ledger.forged import ForgedReports
-from adapter.ledger.kafka_producers import POLL_S, await_reports
+from adapter.ledger.kafka_announcing import announce, announce_again, check_wanted
+from adapter.ledger.kafka_producers import POLL_S
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
     PARTITION,
@@ -69,11 +70,9 @@ from adapter.ledger.kafka_reader import (
     LedgerSource,
     check_known_entries,
     delete_before,
-    ledger_failure,
     offset_of,
     read_values,
     take_all,
-    unavailable,
 )
 from adapter.ledger.kafka_ready import OwnerProducer, ReadyClients
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -104,10 +103,7 @@ __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 STOP_TIMEOUT_S: Final = 10.0
 IN_USE_S: Final = 1.0
 """How long a take-over or a close waits for clients that are in use."""
-ANNOUNCING: Final = "announcing the new owner"
 TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-ATTEMPTS_KEPT: Final = 100
-"""Owner ids of ours: the owner in force may be one whose OWNER_CHANGED was given up and landed."""
 
 Durable = Callable[[int], None]
 Doubt = Callable[[str], None]
@@ -149,34 +145,21 @@ class LedgerWriter:
 
     def change_owner(self, change: bytes) -> int:
         """Append our OWNER_CHANGED and wait for it; its offset."""
-        reports: list[tuple[KafkaError | None, Message]] = []
-        settings = self._settings
-        producer = self._producer
-        assert producer is not None, "a stopped writer was used"
-        deadline_s = time.monotonic() + settings.take_over_timeout_s
-        try:
-            producer.produce(
-                settings.topic,
-                change,
-                partition=PARTITION,
-                on_delivery=lambda error, message: reports.append((error, message)),
-            )
-            wanted = partial(check_wanted, settings, self._given_up)
-            await_reports(producer, settings.topic, lambda: bool(reports), deadline_s, wanted)
-        except KafkaException as failure:
-            raise ledger_failure(settings, ANNOUNCING, failure, "Write") from failure
-        if not reports:
-            why = self._last_error.text or "no answer"
-            within = f"{why} within {settings.take_over_timeout_s:g} s"
-            raise unavailable(settings, ANNOUNCING, within, Failure.RETRY)
-        error, message = reports[0]
-        offset = offset_of(message)
-        if error is not None:
-            raise ledger_failure(settings, ANNOUNCING, error, "Write", self._last_error.text)
-        if offset == NO_OFFSET:
-            why = "it was reported without its offset"
-            raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)
-        return offset
+        assert self._producer is not None, "a stopped writer was used"
+        return announce(self._settings, self._producer, self._last_error, self._given_up, change)
+
+    def announce_again(self, who: bytes) -> None:
+        """Append once more what we say of ourselves. From any thread."""
+        producer, term = self._producer, self._term
+        if self._ended or term is None or producer is None:
+            raise LedgerClosed(f"{self._settings.topic}: this owner's term has ended")
+        passes = partial(self._pass_over, term)
+        announce_again(self._settings, producer, term, who, passes, lambda: self._ended)
+
+    def _pass_over(self, term: Term, offset: int) -> None:
+        """Take the report of a record of ours that is no entry, in poll, in the order of all."""
+        if not self._unread:  # else it lies in a gap, which is read
+            term.pass_over(offset)
 
     def start(
         self, offset: int, on_durable: Durable, on_doubt: Doubt, on_forged: OnForged = ignore_forged
@@ -364,13 +347,6 @@ class LedgerWriter:
                 self._fail(doubt)
 
 
-def check_wanted(settings: LedgerSettings, given_up: threading.Event) -> None:
-    """Raise LedgerUnavailable if the owner does not want the ledger any more."""
-    if given_up.is_set():
-        why = "the queue manager was told to stop"
-        raise unavailable(settings, "taking it over", why, Failure.RETRY)
-
-
 class KafkaLedger:
     """The Ledger of one queue manager on Kafka; see the module's text.
 
@@ -388,7 +364,9 @@ class KafkaLedger:
         self._readying = threading.Lock()
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
-        self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
+        self._attempted = OwnerAttempts()
+        self._who = b""
+        """What the owner of the last term says of itself."""
         self._given_up = threading.Event()
         self._forged = ForgedReports(lambda found: self.on_forged(found))  # noqa: PLW0108
         self._counts = dict.fromkeys(COUNTS, 0)
@@ -441,25 +419,27 @@ class KafkaLedger:
         if ready is None:
             ready = ReadyClients(self._settings)
         with ready.source as source:
-            ready.find()
-            writer = LedgerWriter(self._settings, owner, ready.writes, self._given_up, self._seals)
             scan = Scan(self._settings.topic, after, self._seals)
-            del ready  # the writer alone has the producer, which is gone when it is stopped
             try:
+                ready.find()
+                writer = LedgerWriter(
+                    self._settings, owner, ready.writes, self._given_up, self._seals
+                )
                 self._read(source, scan, replay)
                 if again or instead_of is not None:
                     scan.require_one_of(self._attempted, instead_of)
                 check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
-                self._attempted.append(owner)
+                self._attempted.add(owner)
                 in_force = scan.validity.key
-                change = self._seals.change(owner, replaced, in_force, who.encode())
+                self._who = who.encode()
+                change = self._seals.change(owner, replaced, in_force, self._who)
                 offset = writer.change_owner(change)
                 self._read_tail(source, scan, owner, offset, replay)
                 scan.require_replaced(replaced, owner, self._attempted)
                 taken = scan.taken_over(offset, self._seals.begins_with)
             except BaseException:
-                writer.stop()
+                ready.writes.close()
                 raise
         self._forged.report(scan.forged)
         writer.start(offset, self.on_durable, self.on_doubt, self._forged.report)
@@ -482,6 +462,11 @@ class KafkaLedger:
 
     def announcement_of(self, owner: bytes) -> str:
         return kafka_signs.find_announcement(self._settings, owner)
+
+    def announce_again(self) -> None:
+        if self._writer is None:
+            raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
+        self._writer.announce_again(self._who)
 
     def append(self, payload: bytes) -> int:
         if self._writer is None:

@@ -103,7 +103,7 @@ class LedgerSource:
         settings = self._settings
         deadline_s = time.monotonic() + min(KNOWN_S, settings.read_timeout_s)
         topic = self._asked_topic()
-        while topic.error is not None and _passes(topic.error) and time.monotonic() < deadline_s:
+        while topic.error is not None and passes(topic.error) and time.monotonic() < deadline_s:
             time.sleep(RETRY_S)
             topic = self._asked_topic()
         if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -218,7 +218,7 @@ class LedgerSource:
             )
         if self._is_damage(error, offset_of(message)):
             raise self._damage(error, offset_of(message))
-        if not _passes(error) and classify(error) in LASTING:
+        if not passes(error) and classify(error) in LASTING:
             raise ledger_failure(self._settings, "reading", error, "Read")
         self._last_error(error)
 
@@ -333,12 +333,12 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
     """Delete the records of a topic's partition before an offset; LedgerUnavailable if it fails."""
     place = TopicPartition(settings.topic, PARTITION, offset)
     try:
-        admin = AdminClient(admin_settings(settings))
-        # Asking who leads a partition before there is any connection can take for ever. By its name
-        # a topic that has been deleted would be created again by asking.
-        admin.list_topics(timeout=settings.read_timeout_s)
-        for future in admin.delete_records([place]).values():
-            future.result(settings.read_timeout_s)
+        with AdminClient(admin_settings(settings)) as admin:
+            # Asking who leads a partition before there is any connection can take for ever. By its
+            # name a topic that has been deleted would be created again by asking.
+            admin.list_topics(timeout=settings.read_timeout_s)
+            for future in admin.delete_records([place]).values():
+                future.result(settings.read_timeout_s)
     except (KafkaException, TimeoutError) as error:
         doing = f"deleting records before offset {offset}"
         if isinstance(error, KafkaException):
@@ -423,7 +423,7 @@ def watermarks(
         try:
             return consumer.get_watermark_offsets(place, timeout_s)
         except KafkaException as error:  # a new topic's leader is not known everywhere at once
-            if not _passes(error_of(error)) or time.monotonic() > deadline_s:
+            if not passes(error_of(error)) or time.monotonic() > deadline_s:
                 raise
             time.sleep(RETRY_S)
             # Of itself the client answers from memory that there is none, for five minutes.
@@ -431,7 +431,7 @@ def watermarks(
                 consumer.list_topics(place.topic, timeout_s)
 
 
-def _passes(error: KafkaError) -> bool:
+def passes(error: KafkaError) -> bool:
     """Whether a failure is one that passes, as that a broker does not know a topic yet."""
     return error.code() in UNKNOWN or classify(error) is Failure.RETRY
 

@@ -14,6 +14,7 @@ import contextlib
 import msgspec
 from confluent_kafka import KafkaException, Producer
 
+from adapter.ledger.kafka_producers import end
 from adapter.ledger.kafka_reader import LedgerSource, ledger_failure, wrong_settings
 from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
 
@@ -38,6 +39,10 @@ class OwnerProducer:
             more = self.last_error.text
             raise ledger_failure(settings, "reaching it", failure, more=more) from failure
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        end(self.producer)
+
 
 SOON = {"fetch.wait.max.ms": 10}
 """How long a broker keeps a question for records that are not there. One that the source no longer
@@ -53,7 +58,7 @@ class ReadyClients:
         try:
             self.writes = OwnerProducer(settings)
         except BaseException:
-            self.close()
+            self.source.close()
             raise
 
     def find(self) -> None:
@@ -73,3 +78,4 @@ class ReadyClients:
     def close(self) -> None:
         """Let go of the connections."""
         self.source.close()
+        self.writes.close()

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from adapter.ledger import signs
 from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.failures import Failure, describe
-from adapter.ledger.kafka_producers import await_reports
+from adapter.ledger.kafka_producers import await_reports, ended
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -21,6 +21,7 @@ from adapter.ledger.kafka_reader import (
 )
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.port import LastRecord
+from adapter.ledger.trims import reading_anew
 
 PROBING = "asking for its time"
 
@@ -40,23 +41,32 @@ def find_last_record(
 
 def _last_record(settings: LedgerSettings, source: LedgerSource) -> LastRecord | None:
     source.check_topic()
-    return signs.find_last_record(
-        settings.topic, *source.bounds(), partial(_read, source), settings.seals()
-    )
+    read, seals = partial(_read, source), settings.seals()
+
+    def find(first: int, end: int) -> LastRecord | None:
+        return signs.find_last_record(settings.topic, first, end, read, seals)
+
+    return reading_anew(source.bounds, find)
 
 
 def find_announcement(settings: LedgerSettings, owner: bytes) -> str:
     """See the port."""
     with LedgerSource(settings) as source:
-        first, end = source.bounds()
-        until = end
-        while until > max(first, end - signs.ANNOUNCEMENT_RECORDS_MAX):
-            start = max(first, until - signs.WINDOWS[-1])
-            text = signs.announcement(_read(source, start, until), owner)
-            if text:
-                return text
-            until = start
-    return ""
+        return reading_anew(source.bounds, partial(_announcement, settings, source, owner))
+
+
+def _announcement(
+    settings: LedgerSettings, source: LedgerSource, owner: bytes, first: int, end: int
+) -> str:
+    uncertain, until, seals = "", end, settings.seals()
+    while until > max(first, end - signs.ANNOUNCEMENT_RECORDS_MAX):
+        start = max(first, until - signs.WINDOWS[-1])
+        text, is_certain = signs.announcement(_read(source, start, until), owner, seals)
+        if is_certain:
+            return text
+        uncertain = uncertain or text
+        until = start
+    return uncertain
 
 
 def _read(source: LedgerSource, start: int, end: int) -> Iterator[signs.Seen]:
@@ -84,14 +94,15 @@ def time_ms(settings: LedgerSettings) -> int:
     reports: list[tuple[KafkaError | None, Message]] = []
     deadline_s = time.monotonic() + settings.take_over_timeout_s
     try:
-        producer.list_topics(settings.topic, settings.take_over_timeout_s)
-        producer.produce(
-            settings.topic,
-            signs.probe(os.urandom(OWNER_BYTES)),
-            partition=PARTITION,
-            on_delivery=lambda error, message: reports.append((error, message)),
-        )
-        await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
+        with ended(producer):
+            producer.list_topics(settings.topic, settings.take_over_timeout_s)
+            producer.produce(
+                settings.topic,
+                signs.probe(os.urandom(OWNER_BYTES)),
+                partition=PARTITION,
+                on_delivery=lambda error, message: reports.append((error, message)),
+            )
+            await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     except KafkaException as error:
         raise ledger_failure(settings, PROBING, error, "Write") from error
     if not reports:

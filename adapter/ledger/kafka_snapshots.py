@@ -6,11 +6,12 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.failures import Failure
-from adapter.ledger.kafka_producers import POLL_S, await_reports
+from adapter.ledger.kafka_producers import POLL_S, await_reports, ended
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -23,6 +24,7 @@ from adapter.ledger.kafka_reader import (
 from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, Written, frame, in_order
+from adapter.ledger.trims import reading_anew
 
 WRITING = "writing a snapshot"
 
@@ -57,9 +59,10 @@ class KafkaSnapshots:
         records = frame(snapshot, os.urandom(16))
         topic = self._settings.topic
         try:
-            for record in records:
-                self._produce(producer, record, reports, deadline_s)
-            await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
+            with ended(producer):
+                for record in records:
+                    self._produce(producer, record, reports, deadline_s)
+                await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
         except KafkaException as error:
             raise ledger_failure(self._settings, WRITING, error, "Write") from error
         self._check(reports, len(records))
@@ -92,23 +95,26 @@ class KafkaSnapshots:
         return first <= self._kept[-1].offset < end
 
     def newest(self) -> Snapshot | None:
-        collector = Collector(self._settings.topic)
         with LedgerSource(self._settings) as source:
             source.check_topic()
-            first, end = source.bounds()
-            if first < end:
-                source.start(first)
-            at = first
-            while at < end:
-                for message in source.take_some():
-                    at = offset_of(message) + 1
-                    collector.take(at - 1, message.value())
+            collector, self._end = reading_anew(source.bounds, partial(self._collect, source))
         newest = collector.newest()
         self._kept = [
             _without_parts(one.offset, one.snapshot) for one in in_order(collector.complete)
         ]
-        self._end = end
         return newest
+
+    def _collect(self, source: LedgerSource, first: int, end: int) -> tuple[Collector, int]:
+        """Read all; what is read may be deleted meanwhile, by the owner that has written more."""
+        collector = Collector(self._settings.topic)
+        if first < end:
+            source.start(first)
+        at = first
+        while at < end:
+            for message in source.take_some():
+                at = offset_of(message) + 1
+                collector.take(at - 1, message.value())
+        return collector, end
 
     def _produce(
         self,

@@ -10,7 +10,8 @@ with ``pumped=True``: then nothing is reported until it calls ``pump()``, which 
 the highest n. The fault "slow durable" holds reports back until ``release()`` in both modes.
 
 **Faults** are named in FAULTS and armed with ``log.arm(name, at)``: the at-th append from now on
-meets it. A take-over is refused while ``log.unavailable`` holds a text.
+meets it. A take-over is refused while ``log.unavailable`` holds a text, and its announcement while
+``log.unwritable`` does.
 """
 
 import threading
@@ -23,10 +24,12 @@ from msgspec import Struct
 
 from adapter.ledger import envelope as envelopes
 from adapter.ledger import port, signs
+from adapter.ledger.attempts import OwnerAttempts
 from adapter.ledger.forged import ForgedReports
 from adapter.ledger.scan import Scan, check_known, check_known_value
 from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 from adapter.ledger.term import Term
+from adapter.ledger.trims import reading_anew
 from adapter.ledger.validity import Verdict
 
 NOT_AN_OWNER = b"a probe of time".ljust(envelopes.OWNER_BYTES)
@@ -63,7 +66,7 @@ class MemoryLog:
         self, topic: str = "memory.ledger", clock_ms: Callable[[], int] = wall_clock_ms
     ) -> None:
         self.topic = topic
-        self.unavailable = ""
+        self.unavailable = self.unwritable = ""
         self._clock_ms = clock_ms
         self._records: list[LogRecord] = []
         self._first = 0
@@ -162,7 +165,8 @@ class MemoryLedger:
         self._part_bytes = part_bytes
         self._term: Term | None = None
         self._confirmed: port.Position | None = None
-        self._attempted: list[bytes] = []
+        self._attempted = OwnerAttempts()
+        self._who = b""
         self._reports: deque[DeliveryReport] = deque()
         self._slow = False
         self._late = False
@@ -203,8 +207,11 @@ class MemoryLedger:
         if self._given_up:
             raise port.LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner
-        self._attempted.append(owner)
-        offset = log.write(self._seals.change(owner, replaced, scan.validity.key, who.encode()))
+        self._attempted.add(owner)
+        if log.unwritable:
+            raise port.LedgerUnavailable(f"{log.topic} cannot be written: {log.unwritable}")
+        self._who = who.encode()
+        offset = log.write(self._seals.change(owner, replaced, scan.validity.key, self._who))
         self._replay(scan, offset, replay)
         scan.require_replaced(replaced, owner, self._attempted)
         self._term = Term(log.topic, owner, offset, self._seals)
@@ -227,15 +234,31 @@ class MemoryLedger:
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_record(self) -> port.LastRecord | None:
-        log = self.log
-        return signs.find_last_record(log.topic, log.first, log.end, self._seen, self._seals)
+        def find(first: int, end: int) -> port.LastRecord | None:
+            return signs.find_last_record(self.log.topic, first, end, self._seen, self._seals)
+
+        return reading_anew(self.bounds, find)
 
     def time_ms(self) -> int:
         offset = self.log.write(signs.probe(NOT_AN_OWNER))
         return self.log.read(offset, offset + 1)[0].time_ms
 
     def announcement_of(self, owner: bytes) -> str:
-        return signs.announcement(self._seen(self.log.first, self.log.end), owner)
+        def find(first: int, end: int) -> str:
+            return signs.announcement(self._seen(first, end), owner, self._seals)[0]
+
+        return reading_anew(self.bounds, find)
+
+    def announce_again(self) -> None:
+        term = self._term
+        if term is None:
+            raise port.LedgerClosed(f"{self.log.topic} is not ours: take over first")
+        if self.log.unwritable:
+            raise port.LedgerUnavailable(
+                f"{self.log.topic} cannot be written: {self.log.unwritable}"
+            )
+        for record in term.as_written((signs.probe(term.owner, self._who),)):
+            self.log.write(record)
 
     def _seen(self, start: int, end: int) -> list[signs.Seen]:
         records = enumerate(self.log.read(start, end), start)

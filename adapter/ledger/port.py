@@ -224,6 +224,13 @@ class Ledger(Protocol):
         Raises LedgerUnavailable.
         """
 
+    def announce_again(self) -> None:
+        """Write once more what this owner wrote of itself when it took over. Blocking.
+
+        Between two entries of its term, from any thread; it has no other effect. What comes after
+        the first one may then be trimmed before. Raises LedgerUnavailable or LedgerClosed.
+        """
+
     def append(self, payload: bytes) -> int:
         """Append an entry without waiting and return its n: 1, 2, ... within a term.
 

@@ -3,9 +3,10 @@
 It applies validity and insists that no record is missing. It must not know where records come from.
 """
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from adapter.ledger import port
+from adapter.ledger.attempts import OwnerAttempts
 from adapter.ledger.envelope import (
     NOBODY,
     OWNER_CHANGED,
@@ -152,13 +153,15 @@ class Scan:
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
 
-    def require_one_of(self, ours: Collection[bytes], another: bytes | None) -> None:
+    def require_one_of(self, ours: OwnerAttempts, another: bytes | None) -> None:
         """Refuse to replace an owner but one of ours, or another one. NOBODY is an owner here."""
         owner = self.validity.owner
-        if owner not in ours and owner != another:
+        if owner in ours:
+            ours.add(owner)  # however many attempts fail from now on, it stays ours
+        elif owner != another:
             raise port.OwnedByAnother(self._took_over())
 
-    def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:
+    def require_replaced(self, replaced: bytes, owner: bytes, ours: Container[bytes]) -> None:
         """Refuse a take-over that is void: before it another one replaced the same owner.
 
         ours: owner ids of earlier attempts, given up after a timeout, that may be written late.

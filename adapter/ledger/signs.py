@@ -23,7 +23,7 @@ WINDOWS = (16, 256, 16_384)
 LATE_ENTRIES_MAX = 8
 """As many as two owners keep in flight: so many of the last records may be late."""
 ANNOUNCEMENT_RECORDS_MAX = 262_144
-"""How far back an owner's announcement is looked for: it is only for a sentence."""
+"""How far back an owner's announcement is looked for: it is repeated with each snapshot."""
 
 
 class Seen(Struct, gc=False):
@@ -34,9 +34,12 @@ class Seen(Struct, gc=False):
     value: bytes | None
 
 
-def probe(owner: bytes) -> bytes:
-    """Make a record from which its writer learns the ledger's time; it has no other effect."""
-    return envelopes.encode(envelopes.ENTRY, owner, envelopes.PROBE_N, b"")
+def probe(writer: bytes, says: bytes = b"") -> bytes:
+    """Make a record from which its writer learns the ledger's time; it has no other effect.
+
+    says: what an owner says of itself, as its OWNER_CHANGED did, which may have been deleted.
+    """
+    return envelopes.encode(envelopes.ENTRY, writer, envelopes.PROBE_N, says)
 
 
 class Sign(Struct, gc=False):
@@ -171,14 +174,25 @@ def _suppose(found: Sequence[Sign], before: bytes | None) -> Supposition:
     return supposed
 
 
-def announcement(records: Iterable[Seen], owner: bytes) -> str:
-    """Say what an owner wrote when it took over; "" if that is not among the records."""
-    text = ""
+def announcement(
+    records: Iterable[Seen], owner: bytes, seals: Seals | None = None
+) -> tuple[str, bool]:
+    """Say what an owner wrote of itself, when it took over or later; "" if none of these does.
+
+    Also whether that is certain: in a sealed ledger another writer may have written it.
+    """
+    seals = seals or Seals("")
+    text, is_certain = "", False
     for record in records:
+        seal = envelopes.seal_of(record.value)
+        if seal is not None and seals.ids() and not seals.is_genuine(seal):
+            continue
         try:
             found = envelopes.decode(record.value)
         except envelopes.CorruptRecord:
             continue
-        if found.kind == envelopes.OWNER_CHANGED and found.owner == owner:
-            text = found.payload.decode(errors="replace")
-    return text
+        says = found.kind == envelopes.OWNER_CHANGED or (found.is_probe and found.payload)
+        certain = seal is not None or not seals.ids()
+        if found.owner == owner and says and certain >= is_certain:
+            text, is_certain = found.payload.decode(errors="replace"), certain
+    return text, is_certain

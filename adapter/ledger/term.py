@@ -67,6 +67,14 @@ class Term:
         self.durable_n, self.parts = step.n, 0
         self.at = Position(offset, self.owner, step.n)
 
+    def pass_over(self, offset: int) -> None:
+        """Take the delivery report of a record of this owner that is no entry.
+
+        If something lies before it, it is part of a gap, which the next report shows.
+        """
+        if offset == self.next_offset:
+            self.next_offset = offset + 1
+
     def as_written(self, records: Iterable[bytes]) -> Iterable[bytes]:
         """Return the records of an entry, sealed if this term is."""
         if self._seals is None or self._key == NO_KEY:

@@ -29,7 +29,9 @@ READY_TIMEOUT_S_MAX = 1800
 SAY_S = 5.0
 """How often progress is reported."""
 CONNECT_TIMEOUT_S = 1.0
-REQUEST_TIMEOUT_S = 2.0
+REQUEST_TIMEOUT_S, REQUEST_TIMEOUT_S_MAX = 2.0, 30.0
+"""For the first answer, and each time twice as long: a machine that is short of processors would
+never answer a client that is given up each time before its answer has come."""
 POLL_S = 0.02
 
 
@@ -40,9 +42,12 @@ def await_ready(
     numbers = {plan.number for plan in wanted}
     patience = Patience(say)
     for plan in wanted:
-        while not numbers <= _named_by(plan):
+        timeout_s = REQUEST_TIMEOUT_S
+        while not numbers <= (named := _named_by(plan, timeout_s)):
             check_alive()
             patience.check(plan)
+            if not named and _listens(plan):
+                timeout_s = min(2 * timeout_s, REQUEST_TIMEOUT_S_MAX)
             time.sleep(POLL_S)
     check_alive()
 
@@ -84,16 +89,25 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _named_by(plan: BrokerPlan) -> set[int]:
-    """The brokers that this one's own answer names; none while it does not answer."""
+def _named_by(plan: BrokerPlan, timeout_s: float) -> set[int]:
+    """The brokers that this one's own answer names; none while it does not answer in time."""
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- `mqk put` needs no client
 
+    if not _listens(plan):
+        return set()
+    try:
+        # A new client for each attempt: one that has heard of the others may ask any of them.
+        return set(_quiet_admin(plan.address).list_topics(timeout=timeout_s).brokers)
+    except KafkaException:
+        return set()
+
+
+def _listens(plan: BrokerPlan) -> bool:
     try:
         socket.create_connection((HOST, plan.port), CONNECT_TIMEOUT_S).close()
-        # A new client for each attempt: one that has heard of the others may ask any of them.
-        return set(_quiet_admin(plan.address).list_topics(timeout=REQUEST_TIMEOUT_S).brokers)
-    except (OSError, KafkaException):
-        return set()
+    except OSError:
+        return False
+    return True
 
 
 def _quiet_admin(address: str) -> AdminClient:

@@ -1,14 +1,19 @@
 """The modes of a mover, and those of a topic that it copies to.
 
-Modes of a mover, what it does in each, and what comes next:
+Modes of a mover, what it does in each, and, written by `python -m tests.docs.lives` from NEXT, what
+may follow:
 
 STARTING  replaces its producers and reads its progress; so it does again after a topic has
-          refused, to park that topic                         -> COPYING, HOLDING, ENDED
-COPYING   copies what the ledger holds                        -> STARTING, HOLDING, ENDED
+          refused, to park that topic
+          -> COPYING, HOLDING, ENDED
+COPYING   copies what the ledger holds
+          -> STARTING, HOLDING, ENDED
 HOLDING   something fails that no topic is to blame for: it begins anew, after longer and longer
-          pauses, and says what failed                        -> RESUMED, ENDED
+          pauses, and says what failed
+          -> RESUMED, ENDED
 RESUMED   has begun anew and reads the ledger; what failed is still reported, because nothing
-          proves yet that it goes on                          -> COPYING, HOLDING, ENDED
+          proves yet that it goes on
+          -> COPYING, HOLDING, ENDED
 ENDED     stopped, or failed for good: its starter starts another mover
 
 Modes of a topic. They are data, not objects: the progress says which topics are parked.

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from adapter.format import progress as progress_format
 from adapter.format.progress import CopyProgress
 from adapter.ledger.failures import explain
-from adapter.ledger.kafka_reader import watermarks
+from adapter.ledger.kafka_reader import passes, watermarks
 from adapter.ledger.kafka_settings import LastError
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import PROGRESS_READER, MoverSettings, consumer_settings
@@ -211,7 +211,8 @@ class Committed:
             elif error is None and (message.offset() or 0) < end:
                 yield message
             elif error is not None and error.code() != KafkaError._PARTITION_EOF:
-                raise KafkaException(error)
+                if not passes(error):
+                    raise KafkaException(error)
             elif (message.offset() or 0) >= end:
                 return
         raise self._unread()

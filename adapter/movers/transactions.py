@@ -302,9 +302,13 @@ class AlternatingProducers:
         failure = error_of_call(lambda: results.append(call(self._producers[self.turn])))
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise failure
-        if failure is not None:
-            raise self.meaning(failure, doing)
-        return results[0]
+        if failure is None:
+            return results[0]
+        meaning = self.meaning(failure, doing)
+        # Its traceback leads back to here, and holds the producer. In a circle the producer would
+        # live on until the garbage is looked for, ask for its id again, and fence its successor.
+        del failure
+        raise meaning
 
 
 def error_of_call(call: Callable[[], object]) -> object:

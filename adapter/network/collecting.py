@@ -8,10 +8,19 @@ forgotten.
 
 A position is from where reading begins after a restart. It never lies behind the first record of a
 unit that is not whole: while there is one, what is whole is given with the position before it.
-After a restart it is then read and given once more, and core knows by the places that it came. A
-unit that has not grown for INCOMPLETE_MS is given up, so that no position waits for a sender that
-never comes back. This module knows records; it must not know who reads them, nor what core does
-with them.
+After a restart it is then read and given once more, and core knows by the places that it came. The
+position waits for a unit no longer once that has not grown for INCOMPLETE_S of this process and all
+that the topic has was read: a sender that never comes back keeps no records from being deleted.
+What came of the unit is kept all the same, should the rest come. No time that a record carries
+counts: a backlog is old, and the clocks of other computers are not known.
+
+What is damaged is a dead letter, and so are all other messages of its unit, each whole. Those have
+their places on the transmission queue: sent again, they are known. A unit with a hole has a damaged
+record, if one came where the hole is that does not say where it belongs. Else the sender has
+written a part of the unit only, and sends it again. What a later release has written is not
+damaged: nothing is taken from there on, until a release that knows it reads it.
+
+This module knows records; it must not know who reads them, nor what core does with them.
 """
 
 from __future__ import annotations
@@ -23,11 +32,13 @@ from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.format import chunks, inbound, transfer
-from adapter.format.schemas import UnreadableError
-from adapter.format.transfer import Transfer, TransferReader
+from adapter.format.chunks import ChunkPlace
+from adapter.format.schemas import LaterReleaseError, UnreadableError
+from adapter.format.transfer import Transfer
 from adapter.network.port import ReceivedRecord
+from adapter.network.unit_parts import DamagedBody, SessionParts
 
-INCOMPLETE_MS = 60_000
+INCOMPLETE_S = 60.0
 """A sender gives a unit up that Kafka has not acknowledged for half as long."""
 QUEUES_MAX = 100
 """Of one source; of those that send nothing now, more are forgotten."""
@@ -36,6 +47,8 @@ NOT_AUTHORIZED = 2035  # MQRC_NOT_AUTHORIZED
 SYSTEM = "SYSTEM."
 """Any Kafka client may not put to the command queue: its commands would be carried out."""
 INVALID_TRANSFER = 271  # MQFB_XMIT_Q_MSG_ERROR
+CUT = 1
+"""The lane of dead letters that are made of cut messages: they do not come in order."""
 
 log = structlog.get_logger("mqk.network")
 
@@ -47,28 +60,13 @@ class ReadyUnit(Struct):
     size: int
 
 
-class SessionParts:
-    """The unit that a session is sending. first: of its first record; -1: there is no unit."""
-
-    def __init__(self, session: bytes) -> None:
-        self.session = session
-        self.begin(-1)
-        self.last_ms = 0
-
-    def begin(self, offset: int) -> None:
-        """Begin another unit at an offset."""
-        self.reader = TransferReader()
-        self.arrivals: list[Arrival] = []
-        self.unit = b""
-        self.first, self.size = offset, 0
-
-    def drop(self) -> None:
-        """Forget the unit."""
-        self.begin(-1)
-
-
 class InboundCollector:
-    """One topic. next: the offset of the next record, given those that were taken."""
+    """One topic. next: the offset of the next record, given those that were taken.
+
+    unreadable: records that were no messages. left_out: records of no whole unit: it is sent again,
+    or had come before. later: why nothing more is taken, because a later release has written it;
+    else "".
+    """
 
     def __init__(self, queue_manager: str, topic: str, topic_id: str, source: str) -> None:
         """source: the queue manager that writes it, or "" for any client."""
@@ -77,62 +75,143 @@ class InboundCollector:
         self.topic_id = topic_id
         self.source = source
         self.next = 0
-        self.unreadable = 0
+        self.unreadable = self.left_out = 0
+        self.later = ""
+        self._damaged = -1
+        """The offset of the last record that does not say where it belongs."""
         self._sessions: dict[Origin, SessionParts] = {}
         """The newest session of each transmission queue."""
 
     @property
     def position(self) -> int:
         """From where reading is to begin, once all that is whole has taken effect."""
-        firsts = [one.first for one in self._sessions.values() if one.first >= 0]
-        return min([self.next, *firsts])
+        units = self._sessions.values()
+        return min([self.next, *(one.first for one in units if one.first >= 0 and one.is_awaited)])
 
-    def take(self, record: ReceivedRecord) -> list[ReadyUnit]:
-        """Take the next record; return what is whole with it."""
-        self.next = record.offset + 1
-        if self.source and transfer.HEADER in record.headers:
-            try:
-                return self._take_part(record)
-            except UnreadableError as error:
-                return self._alone(record, self._dead(record, INVALID_TRANSFER, error))
-        try:
-            arrival = self._plain(record)
-        except UnreadableError as error:
-            arrival = self._dead(record, INVALID_RECORD, error)
-        return self._alone(record, arrival)
-
-    def give_up(self, now_ms: int) -> None:
-        """Forget units that have not grown for long."""
-        for session in self._sessions.values():
-            if session.first >= 0 and now_ms - session.last_ms > INCOMPLETE_MS:
-                session.drop()
-
-    def _take_part(self, record: ReceivedRecord) -> list[ReadyUnit]:
-        header = transfer.decode_header(record.headers[transfer.HEADER] or b"")
-        chunk, _ = chunks.place_of(record.headers.get(chunks.HEADER))
-        origin = Origin(header.ident, header.queue, header.incarnation)
-        session = self._session(origin, header.session)
-        if session is None:
+    def take(self, record: ReceivedRecord, now_s: float) -> list[ReadyUnit]:
+        """Take the next record; return what is whole with it. now_s: of a monotonic clock."""
+        if self.later:
             return []
-        if header.part == 0 and chunk == 0:
-            session.begin(record.offset)
-        if session.first < 0 or header.part != len(session.arrivals):
+        self.next = record.offset + 1
+        try:
+            return self._take(record, now_s)
+        except LaterReleaseError as error:
+            self.next = record.offset
+            self.later = f"offset {record.offset}: {error}"
+            log.error(
+                "a later release has sent this: upgrade this queue manager; what is sent waits",
+                topic=self.topic,
+                offset=record.offset,
+                why=str(error),
+            )
+            return []
+
+    def is_waiting(self, now_s: float) -> bool:
+        """Whether the position has waited long for units."""
+        return bool(self._overdue(now_s))
+
+    def wait_no_longer(self, now_s: float) -> list[ReadyUnit]:
+        """Let the position wait no longer for units that have not grown for long; return what is to
+        be given of them. All that the topic has was taken.
+        """
+        ready: list[ReadyUnit] = []
+        for origin, session in self._overdue(now_s):
+            log.warning(
+                "a unit is not complete, and is waited for no longer: its sender has not committed "
+                "it, and sends it again",
+                topic=self.topic,
+                offset=session.first,
+                transmission_queue=origin.queue,
+            )
+            session.is_awaited = False
+            if session.lacks_damaged(self._damaged):
+                ready += self._end(session, origin)
+        return ready
+
+    def _overdue(self, now_s: float) -> list[tuple[Origin, SessionParts]]:
+        return [
+            (origin, one)
+            for origin, one in self._sessions.items()
+            if one.first >= 0 and one.is_awaited and now_s - one.grown_s > INCOMPLETE_S
+        ]
+
+    def _take(self, record: ReceivedRecord, now_s: float) -> list[ReadyUnit]:
+        if not self.source or transfer.HEADER not in record.headers:
+            return [self._plain(record)]
+        try:
+            header = transfer.decode_header(record.headers[transfer.HEADER] or b"")
+            place = chunks.place_of(record.headers.get(chunks.HEADER))
+        except LaterReleaseError:
+            raise
+        except UnreadableError as error:
+            self._damaged = record.offset
+            return [self._dead(record, INVALID_TRANSFER, error)]
+        return self._take_part(record, header, place, now_s)
+
+    def _take_part(
+        self, record: ReceivedRecord, header: Transfer, place: ChunkPlace, now_s: float
+    ) -> list[ReadyUnit]:
+        origin = Origin(header.ident, header.queue, header.incarnation)
+        session = self._sessions.get(origin)
+        if session is not None and header.session < session.session:
+            self.left_out += 1
+            return []
+        ready: list[ReadyUnit] = []
+        is_new = session is None or header.session > session.session
+        if session is not None and (is_new or (header.part, place[0]) == (0, 0)):
+            ready = self._end(session, origin)
+        if session is None or is_new:
+            session = self._sessions[origin] = SessionParts(header.session)
+            self._forget_idle()
+        if not session.fits(header, place[0], record.offset, self._damaged):
+            self._leave_out(session, record)
+            return ready
+        is_whole = session.take(record, header, place, now_s)
+        ready += [self._letter(one, INVALID_TRANSFER) for one in session.damaged]
+        session.damaged.clear()
+        return [*ready, self._give(session, origin)] if is_whole else ready
+
+    def _leave_out(self, session: SessionParts, record: ReceivedRecord) -> None:
+        self.left_out += 1
+        session.last = record.offset
+        if session.first >= 0:
+            log.warning(
+                "a unit with a hole is left out: its sender has not committed it, and sends it "
+                "again",
+                topic=self.topic,
+                first=session.first,
+                offset=record.offset,
+            )
+        session.drop()
+
+    def _end(self, session: SessionParts, origin: Origin) -> list[ReadyUnit]:
+        """End a unit of which nothing more comes; return what is to be given of it."""
+        if session.first < 0:
+            return []
+        if not session.lacks_damaged(self._damaged):
             session.drop()
             return []
-        session.size += record.size
-        session.last_ms = record.time_ms
-        found = session.reader.take(dict(record.headers), record.value or b"")
-        if found is None:
-            return []
-        message, position = found
-        session.unit = position.unit
-        session.arrivals.append(Arrival(message, header.lane, position.seq, header.n))
-        return self._whole(session, origin, header) if header.part + 1 == header.parts else []
+        session.is_damaged = True
+        session.end_message()
+        dead = [self._letter(one, INVALID_TRANSFER) for one in session.damaged]
+        return [*dead, self._give(session, origin)]
 
-    def _whole(self, session: SessionParts, origin: Origin, header: Transfer) -> list[ReadyUnit]:
-        lowest = [Lowest(*header.lowest[at : at + 3]) for at in range(0, len(header.lowest), 3)]
-        arrivals, unit, size = session.arrivals, session.unit, session.size
+    def _give(self, session: SessionParts, origin: Origin) -> ReadyUnit:
+        """Return a unit that has ended; the next one begins."""
+        header, arrivals = session.header, session.arrivals
+        assert header is not None, "a record came"
+        if session.is_damaged and arrivals:
+            log.error(
+                "a unit is damaged: its other messages go to the dead-letter queue too",
+                topic=self.topic,
+                first=session.first,
+                messages=len(arrivals),
+            )
+            for one in arrivals:
+                one.code = INVALID_TRANSFER
+        unit, size = session.unit, session.size
         session.drop()
+        lowest = [Lowest(*header.lowest[at : at + 3]) for at in range(0, len(header.lowest), 3)]
         given = ArrivedUnit(
             self.topic,
             self.topic_id,
@@ -143,17 +222,7 @@ class InboundCollector:
             unit=unit,
             lowest=lowest,
         )
-        return [ReadyUnit(given, size)]
-
-    def _session(self, origin: Origin, session: bytes) -> SessionParts | None:
-        """Return the session of a transmission queue; None if there was a newer one."""
-        known = self._sessions.get(origin)
-        if known is not None and session < known.session:
-            return None
-        if known is None or session > known.session:
-            known = self._sessions[origin] = SessionParts(session)
-            self._forget_idle()
-        return known
+        return ReadyUnit(given, size)
 
     def _forget_idle(self) -> None:
         if len(self._sessions) > QUEUES_MAX:
@@ -161,7 +230,32 @@ class InboundCollector:
             for origin in idle[:-1]:
                 del self._sessions[origin]
 
-    def _alone(self, record: ReceivedRecord, arrival: Arrival) -> list[ReadyUnit]:
+    def _plain(self, record: ReceivedRecord) -> ReadyUnit:
+        try:
+            message = inbound.decode(record.headers, record.value)
+        except UnreadableError as error:
+            return self._dead(record, INVALID_RECORD, error)
+        to = message.transmission
+        code = NOT_AUTHORIZED if to is not None and to.queue.startswith(SYSTEM) else 0
+        return self._alone(Arrival(message, 0, record.offset + 1, code=code), record.size)
+
+    def _dead(self, record: ReceivedRecord, code: int, error: UnreadableError) -> ReadyUnit:
+        """Make what goes to the dead-letter queue of a record that is not a message."""
+        return self._letter(DamagedBody(record.value or b"", record.offset, str(error)), code)
+
+    def _letter(self, one: DamagedBody, code: int) -> ReadyUnit:
+        self.unreadable += 1
+        log.warning(
+            "a record is not a message, and goes to the dead-letter queue",
+            topic=self.topic,
+            offset=one.offset,
+            why=one.why,
+        )
+        message = MessageData(body=one.body, transmission=Transmission("", self.queue_manager))
+        lane = CUT if one.is_cut else 0
+        return self._alone(Arrival(message, lane, one.offset + 1, code=code), len(one.body))
+
+    def _alone(self, arrival: Arrival, size: int) -> ReadyUnit:
         given = ArrivedUnit(
             self.topic,
             self.topic_id,
@@ -171,24 +265,4 @@ class InboundCollector:
             source=self.source,
             lowest=[Lowest(0, self.next, 0)],  # they come in order
         )
-        return [ReadyUnit(given, record.size)]
-
-    def _plain(self, record: ReceivedRecord) -> Arrival:
-        message = inbound.decode(record.headers, record.value)
-        to = message.transmission
-        is_refused = to is not None and to.queue.startswith(SYSTEM)
-        return Arrival(message, 0, record.offset + 1, code=NOT_AUTHORIZED if is_refused else 0)
-
-    def _dead(self, record: ReceivedRecord, code: int, error: UnreadableError) -> Arrival:
-        """Make what goes to the dead-letter queue of a record that is not a message."""
-        self.unreadable += 1
-        log.warning(
-            "a record is not a message, and goes to the dead-letter queue",
-            topic=self.topic,
-            offset=record.offset,
-            why=str(error),
-        )
-        message = MessageData(
-            body=record.value or b"", transmission=Transmission("", self.queue_manager)
-        )
-        return Arrival(message, 0, record.offset + 1, code=code)
+        return ReadyUnit(given, size)

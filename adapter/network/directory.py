@@ -26,6 +26,9 @@ from adapter.network.port import SentRecord
 VERSION = 1
 QUEUE_MANAGER, ROUTE = "queue-manager", "route"
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What bytes raise that are no JSON, no UTF-8, or nested too deep."""
+
 log = logging.getLogger("mqk.network")
 """Python's own: the light client reads the directory too, and has no other."""
 
@@ -84,15 +87,12 @@ class Directory:
             with self._changed:
                 if kind == QUEUE_MANAGER:
                     self._take_entry(rest, value)
-                elif kind == ROUTE and value is not None:
-                    route = msgspec.json.decode(value, type=DirectoryRoute)
-                    if route.version == VERSION:
-                        known = self._sources.get(route.destination, frozenset())
-                        self._sources[route.destination] = known | {route.source}
+                elif kind == ROUTE:
+                    self._take_route(rest, value)
                 for call in self._listeners:
                     call()
                 self._changed.notify_all()
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             log.warning("the directory's entry %r cannot be read: %s", key, error)
 
     def _take_entry(self, name: str, value: bytes | None) -> None:
@@ -102,6 +102,17 @@ class Directory:
         entry = msgspec.json.decode(value, type=DirectoryEntry)
         if entry.version == VERSION and entry.queue_manager == name:
             self._entries[name] = entry
+
+    def _take_route(self, name: str, value: bytes | None) -> None:
+        if value is None:
+            source, _, destination = name.partition(" ")
+            known = self._sources.get(destination, frozenset())
+            self._sources[destination] = known - {source}
+            return
+        route = msgspec.json.decode(value, type=DirectoryRoute)
+        if route.version == VERSION:
+            known = self._sources.get(route.destination, frozenset())
+            self._sources[route.destination] = known | {route.source}
 
     @property
     def queue_managers(self) -> frozenset[str]:

@@ -34,8 +34,10 @@ class ReceiverFigures(Struct, kw_only=True):
     """Figures of a queue manager's receiver.
 
     topics: how many it reads, and paused: of how many too much waits. held_bytes: of records that
-    were read and wait. unreadable: records that were no messages. trouble: why nothing is read, or
-    "". blocked: the queue for which the next unit of a topic waits, by the topic.
+    were read and wait. unreadable: records that were no messages. left_out: records of no whole
+    unit: it is sent again, or had come before. trouble: why nothing is read, or "". blocked: the
+    queue for which the next unit of a topic waits, by the topic. later: of a topic that is not read
+    on, what a later release has sent.
     """
 
     topics: int
@@ -47,6 +49,8 @@ class ReceiverFigures(Struct, kw_only=True):
     units: int = 0
     messages: int = 0
     blocked: dict[str, str] = {}
+    left_out: int = 0
+    later: dict[str, str] = {}
 
 
 class NetworkFigures(Struct, kw_only=True):

@@ -190,6 +190,11 @@ class KafkaTopicWriter:
             raise NetworkError(
                 f"writing to {topic} on {self._servers}: {left} records had no answer"
             )
+        if time.monotonic() > deadline_s:  # as after a stop of the process
+            raise NetworkError(
+                f"writing to {topic} on {self._servers} took so long that the destination may not "
+                "have waited"
+            )
 
     def _produce(self, producer: Producer, topic: str, record: SentRecord) -> None:
         deadline_s = time.monotonic() + WRITE_S
@@ -225,11 +230,12 @@ class KafkaFollower:
 
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
-        self._followed: set[str] = set()
+        self._next: dict[str, int] = {}
+        """Up to where each topic was read that is followed."""
         self._error = kafka_settings.LastError()
         self._settings = kafka_settings.of_follower(
             bootstrap_servers, options, "mqk-receiver", AHEAD_KBYTES
-        ) | {"error_cb": self._error}
+        ) | {"error_cb": self._error, "enable.partition.eof": True}
 
     @cached_property
     def _consumer(self) -> Consumer:
@@ -243,19 +249,18 @@ class KafkaFollower:
         self.leave(topic)
         with _network_errors(f"reading {topic}"):
             self._consumer.incremental_assign([TopicPartition(topic, PARTITION, offset)])
-        self._followed.add(topic)
+        self._next[topic] = offset
 
     def leave(self, topic: str) -> None:
-        if topic in self._followed:
-            self._followed.discard(topic)
+        if self._next.pop(topic, None) is not None:
             self._consumer.incremental_unassign([TopicPartition(topic, PARTITION)])
 
     def pause(self, topic: str) -> None:
-        if topic in self._followed:
+        if topic in self._next:
             self._consumer.pause([TopicPartition(topic, PARTITION)])
 
     def resume(self, topic: str) -> None:
-        if topic in self._followed:
+        if topic in self._next:
             self._consumer.resume([TopicPartition(topic, PARTITION)])
 
     def bounds(self, topic: str) -> tuple[int, int]:
@@ -280,6 +285,11 @@ class KafkaFollower:
         self._consumer.list_topics(topic, ANSWER_S)
         return self._consumer.get_watermark_offsets(place, ANSWER_S)
 
+    def has_read_all(self, topic: str) -> bool:
+        """See TopicFollower. Markers of transactions are passed when the consumer says so."""
+        end = self.bounds(topic)[1]
+        return self._next.get(topic, 0) >= end
+
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         with _network_errors(f"reading on {self._servers}"):
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
@@ -296,9 +306,10 @@ class KafkaFollower:
     def _read(self, message: Message) -> ReceivedRecord | TopicLost | None:
         topic, error = message.topic() or "", message.error()
         if error is not None:
-            return self._problem(topic, error)
-        if topic not in self._followed:
+            return self._problem(topic, message.offset() or 0, error)
+        if topic not in self._next:
             return None
+        self._next[topic] = (message.offset() or 0) + 1
         headers = {name: _bytes(value) for name, value in dict(message.headers() or []).items()}
         return ReceivedRecord(
             topic,
@@ -306,13 +317,16 @@ class KafkaFollower:
             _bytes(message.value()),
             headers,
             _bytes(message.key()),
-            message.timestamp()[1],
         )
 
-    def _problem(self, topic: str, error: KafkaError) -> TopicLost | None:
+    def _problem(self, topic: str, offset: int, error: KafkaError) -> TopicLost | None:
         """An error of one topic; others are of connections, which the client makes again."""
+        if error.code() == KafkaError._PARTITION_EOF:
+            if topic in self._next:
+                self._next[topic] = max(self._next[topic], offset)
+            return None
         is_denied = error.code() in TOPIC_FORBIDDEN
-        if topic not in self._followed or not (is_denied or error.code() in LOST):
+        if topic not in self._next or not (is_denied or error.code() in LOST):
             return None
         self.leave(topic)
         return TopicLost(topic, explain(error, "Read", topic), is_denied)

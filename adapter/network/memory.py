@@ -6,7 +6,6 @@ It outlives their restarts and crashes. Everything is under one lock, which is h
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from itertools import count
 
@@ -131,8 +130,7 @@ class MemoryWriter:
 
 
 def _as_received(topic: str, offset: int, sent: SentRecord) -> ReceivedRecord:
-    now_ms = time.time_ns() // 1_000_000
-    return ReceivedRecord(topic, offset, sent.value, dict(sent.headers), sent.key, now_ms)
+    return ReceivedRecord(topic, offset, sent.value, dict(sent.headers), sent.key)
 
 
 class MemoryFollower:
@@ -162,6 +160,9 @@ class MemoryFollower:
 
     def bounds(self, topic: str) -> tuple[int, int]:
         return self._network.bounds(topic)
+
+    def has_read_all(self, topic: str) -> bool:
+        return self._next.get(topic, ("", 0))[1] >= self.bounds(topic)[1]
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         with self._network.changed:

@@ -41,7 +41,6 @@ class ReceivedRecord(Struct):
     value: bytes | None
     headers: Mapping[str, bytes | None]
     key: bytes | None = None
-    time_ms: int = 0
 
     @property
     def size(self) -> int:
@@ -98,6 +97,9 @@ class TopicFollower(Protocol):
 
     def bounds(self, topic: str) -> tuple[int, int]:
         """Return the offsets of the first record that may be there, and behind the last."""
+
+    def has_read_all(self, topic: str) -> bool:
+        """Whether read() has returned all that a followed topic has by now. Raises NetworkError."""
 
     def close(self) -> None:
         """Close the connections."""

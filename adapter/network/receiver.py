@@ -52,10 +52,41 @@ class ReadPosition(Struct, frozen=True):
 
 
 class FollowedTopic(Struct):
-    """A topic that is read."""
+    """A topic that is read, unless a later release has sent what is next."""
 
     collector: InboundCollector
     is_paused: bool = False
+
+
+class UntakenBytes:
+    """How much of each topic was read and waits. For any thread."""
+
+    def __init__(self) -> None:
+        self._term = 0
+        self._bytes: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, term: int) -> None:
+        """Begin another term, of which nothing waits."""
+        with self._lock:
+            self._term, self._bytes = term, {}
+
+    def add(self, term: int, topic: str, size: int) -> None:
+        """Add to what waits of a topic in a term; less than 0: it waits no more."""
+        with self._lock:
+            if term == self._term:
+                self._bytes[topic] = self._bytes.get(topic, 0) + size
+
+    def of(self, topic: str) -> int:
+        """Return how much of a topic waits."""
+        with self._lock:
+            return self._bytes.get(topic, 0)
+
+    @property
+    def total(self) -> int:
+        """How much of all topics waits."""
+        with self._lock:
+            return sum(self._bytes.values())
 
 
 Deliver = Callable[[int, Sequence[ReadyUnit]], None]
@@ -84,8 +115,7 @@ class NetworkReceiver:
         self._problems: dict[str, str] = {}
         """Why a topic is not opened or written, until the next sweep."""
         self._entry = OwnEntry(transport, directory)
-        self._held: dict[str, int] = {}
-        self._holding = threading.Lock()
+        self._held = UntakenBytes()
         self._failures = self._in_a_row = 0
         self.trouble = ""
         """Why nothing is read, or ""."""
@@ -113,16 +143,14 @@ class NetworkReceiver:
                 del self._followed[topic]
                 if self._follower is not None:
                     self._follower.leave(topic)
-            with self._holding:
-                self._held.clear()
+            self._held.begin(term)
             self._want_all()
 
         self._commands.put(begin)
 
     def note_taken(self, term: int, topic: str, size: int) -> None:
-        with self._holding:
-            if term == self._term:
-                self._held[topic] = self._held.get(topic, 0) - size
+        """See InboundReader."""
+        self._held.add(term, topic, -size)
 
     def trim(self, offsets: Mapping[str, int]) -> None:
         """Delete the records before these offsets: what they held is durable elsewhere."""
@@ -139,14 +167,15 @@ class NetworkReceiver:
 
     def figures(self) -> ReceiverFigures:
         """Return its figures."""
-        with self._holding:
-            held = sum(self._held.values())
         followed = list(self._followed.values())
+        later = {one.collector.topic: one.collector.later for one in followed}
         return ReceiverFigures(
             topics=len(followed),
             paused=sum(one.is_paused for one in followed),
-            held_bytes=held,
+            held_bytes=self._held.total,
             unreadable=sum(one.collector.unreadable for one in followed),
+            left_out=sum(one.collector.left_out for one in followed),
+            later={topic: why for topic, why in later.items() if why},
             failures=self._failures,
             trouble=self.trouble,
         )
@@ -178,7 +207,8 @@ class NetworkReceiver:
         self._problems.clear()
         self._wanted[names.DIRECTORY_TOPIC] = ""
         for topic, one in self._followed.items():
-            follower.follow(topic, one.collector.next)
+            if not one.collector.later:
+                follower.follow(topic, one.collector.next)
             one.is_paused = False
         sweep_s = time.monotonic() + SWEEP_S
         while not self._stopping.is_set():
@@ -232,13 +262,16 @@ class NetworkReceiver:
                 self._entry.note_read(record.offset)
                 self._want_all()
             elif followed is not None:
-                ready += followed.collector.take(record)
-        if not ready:
-            return
-        with self._holding:
-            for one in ready:
-                self._held[one.given.topic] = self._held.get(one.given.topic, 0) + one.size
-        self._deliver(self._term, ready)
+                ready += followed.collector.take(record, time.monotonic())
+                if followed.collector.later and self._follower is not None:
+                    self._follower.leave(record.topic)
+        self._hand_on(ready)
+
+    def _hand_on(self, ready: list[ReadyUnit]) -> None:
+        for one in ready:
+            self._held.add(self._term, one.given.topic, one.size)
+        if ready:
+            self._deliver(self._term, ready)
 
     def _lose(self, lost: port.TopicLost) -> None:
         """A topic cannot be read on: it is opened again, if it is to be read; at the next sweep, if
@@ -253,7 +286,7 @@ class NetworkReceiver:
         followed = self._followed.pop(lost.topic, None)
         if followed is not None:
             collector = followed.collector
-            at = ReadPosition(collector.topic_id, collector.next)
+            at = ReadPosition(collector.topic_id, collector.position)  # what came of units goes
             self._positions = {**self._positions, lost.topic: at}
             self._wanted[lost.topic] = collector.source
 
@@ -292,12 +325,7 @@ class NetworkReceiver:
         identity = self._transport.open(topic)
         first, end = follower.bounds(topic)
         collector = InboundCollector(self._name, topic, identity, source)
-        collector.next = offset = first_to_read(self._positions, topic, identity, first)
-        if offset > end:
-            raise port.NetworkError(
-                f"{topic} ends at offset {end}, and was read up to {offset}: Kafka has lost "
-                "records; delete the topic, so that it is made again, and send what is missing"
-            )
+        collector.next = offset = first_to_read(self._positions, topic, identity, first, end)
         follower.follow(topic, offset)
         self._followed[topic] = FollowedTopic(collector)
         del self._wanted[topic]
@@ -305,10 +333,8 @@ class NetworkReceiver:
     # How much of it.
 
     def _look_at_room(self, follower: port.TopicFollower) -> None:
-        with self._holding:
-            held = dict(self._held)
         for topic, followed in self._followed.items():
-            size = held.get(topic, 0)
+            size = self._held.of(topic)
             if not followed.is_paused and size > HELD_BYTES:
                 follower.pause(topic)
                 followed.is_paused = True
@@ -317,19 +343,25 @@ class NetworkReceiver:
                 followed.is_paused = False
 
     def _sweep(self) -> None:
-        """See whether the topics are still the same ones; give up units that are not completed."""
+        """See whether the topics are still the same ones; wait no longer for the rest of units."""
         identities = self._identities()
-        now_ms = time.time_ns() // 1_000_000
         for topic, followed in list(self._followed.items()):
             if identities.get(topic) != followed.collector.topic_id:
                 self._leave_deleted(topic)
-            elif not followed.is_paused:
-                followed.collector.give_up(now_ms)
+            elif not followed.is_paused and not followed.collector.later:
+                self._wait_no_longer(topic, followed.collector)
         try:
             if names.DIRECTORY_TOPIC not in self._wanted and self._entry.is_topic_deleted():
                 self._leave_deleted(names.DIRECTORY_TOPIC)
         except port.NetworkError as error:
             self._note_problem(names.DIRECTORY_TOPIC, error)  # the others are read on
+
+    def _wait_no_longer(self, topic: str, collector: InboundCollector) -> None:
+        """See whether units are complete by now that have waited long for their rest."""
+        try:
+            self._hand_on(_not_completed(self._follower, topic, collector))
+        except port.NetworkError as error:
+            self._note_problem(topic, error)  # it is asked again at the next sweep
 
     def _leave_deleted(self, topic: str) -> None:
         """Open a topic again of which Kafka's client says only minutes later that it is gone."""
@@ -343,6 +375,18 @@ class NetworkReceiver:
         return self._transport.identities(list(self._followed) or [own])
 
 
+def _not_completed(
+    follower: port.TopicFollower | None, topic: str, collector: InboundCollector
+) -> list[ReadyUnit]:
+    """Let units be waited for no longer, if all that their topic has was read; return what is to be
+    given of them. Raises NetworkError.
+    """
+    now_s = time.monotonic()
+    if follower is None or not collector.is_waiting(now_s) or not follower.has_read_all(topic):
+        return []
+    return collector.wait_no_longer(now_s)
+
+
 def _trim(transport: port.Transport, offsets: Mapping[str, int]) -> None:
     """Delete records; if that fails, they only take room, and go with later ones."""
     try:
@@ -352,9 +396,11 @@ def _trim(transport: port.Transport, offsets: Mapping[str, int]) -> None:
 
 
 def first_to_read(
-    positions: Mapping[str, ReadPosition], topic: str, identity: str, first: int
+    positions: Mapping[str, ReadPosition], topic: str, identity: str, first: int, end: int
 ) -> int:
-    """Return the offset from which a topic is read, which begins at first; says what is missing."""
+    """Return the offset from which a topic is read, which has records from first to before end;
+    says what is missing. Raises NetworkError if it was read up to behind its end.
+    """
     at = positions.get(topic)
     if at is None:
         return first
@@ -370,5 +416,10 @@ def first_to_read(
             topic=topic,
             first=at.offset,
             last=first - 1,
+        )
+    if at.offset > end:
+        raise port.NetworkError(
+            f"{topic} ends at offset {end}, and was read up to {at.offset}: Kafka has lost "
+            "records; delete the topic, so that it is made again, and send what is missing"
         )
     return max(at.offset, first)

@@ -55,6 +55,6 @@ def read_announcement(written: str) -> Announcement:
     """Read what was written; what cannot be read of it is left out."""
     text, _, behind = written.partition(BEHIND)
     place = OwnerPlace()
-    with suppress(msgspec.MsgspecError):
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         place = msgspec.json.decode(behind, type=OwnerPlace)
     return Announcement(text, place)

@@ -201,7 +201,8 @@ class Feeding:
     def _give(self, term: OwnerTerm, one: SizedBatch) -> GiveOutcome:
         """Give core a batch."""
         batch = one.batch
-        term.loop.take(inputs.Fed(batch))
+        if not term.loop.take(inputs.Fed(batch)):
+            return GiveOutcome.BLOCKED
         state = term.qm.feeds.of_version(batch.feed, batch.version)
         if state is not None and batch.partition in state.blocked:
             return GiveOutcome.BLOCKED

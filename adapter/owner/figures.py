@@ -42,9 +42,12 @@ class TermFigures(Struct, kw_only=True):
 
 
 class OwnerFigures(Struct):
-    """Figures of one owner. term: of its current term, while requests are served."""
+    """Figures of one owner. failed_steps: by which a term ended. term: of its current term, while
+    requests are served.
+    """
 
     state: str
     terms: int
     replay_s: float
+    failed_steps: int = 0
     term: TermFigures | None = None

@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from adapter import logs
 from adapter.core.contract.limits import Limits
@@ -39,8 +40,9 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
 from adapter.owner import clock, liveness
-from adapter.owner.announcement import Announcement, read_announcement
+from adapter.owner.announcement import Announcement
 from adapter.owner.owner_signs import PING_S, PINGS_MISSED, FollowProgress, LinkEvidence, OwnerSigns
+from adapter.owner.owner_watch import OwnerWatch
 from adapter.owner.replay import Replay
 from adapter.owner.storage import SNAPSHOT_BYTES, SNAPSHOT_ENTRIES
 
@@ -90,10 +92,14 @@ class FollowedOwner(Struct):
 
 
 class FollowBounds(Struct, frozen=True, kw_only=True):
-    """When a follower begins again with a newer snapshot: after so many entries, or bytes."""
+    """When a follower begins again with a newer snapshot: after so many entries, or bytes.
+
+    silence_s: an owner that writes nothing for so long is replaced, whatever else is known.
+    """
 
     entries: int = 2 * SNAPSHOT_ENTRIES
     bytes: int = 2 * SNAPSHOT_BYTES
+    silence_s: float = 0.0
 
 
 class StoppedForGood(Exception):  # noqa: N818 -- it says what has happened
@@ -128,13 +134,14 @@ class LedgerFollower:
         """How far it is; for any thread."""
         self._on_following = on_following
         self._now_s = now_s
+        self._watch = OwnerWatch(ledger, self._signs, now_s)
         self._name = name
         self._ledger = ledger
         self._make_reader = make_reader
         self._snapshots = snapshots
         self._limits = limits
-        self._bounds = bounds or FollowBounds()
-        self._silence_s = liveness.SILENCES * heartbeat_s
+        silence_s = liveness.SILENCES * heartbeat_s
+        self._bounds = replace(bounds or FollowBounds(), silence_s=silence_s)
         self._given_up = threading.Event()
         self._reader: LedgerReader | None = None
         self._replay: Replay | None = None
@@ -223,6 +230,7 @@ class LedgerFollower:
         for entry in entries:
             replay.apply(entry)
         self._note_progress(*reader.offset_and_end())
+        self._owner.announced = self._watch.look() or self._owner.announced
         if entries:
             self._hear(entries[-1])
             if not self._owner.has_stopped:
@@ -264,9 +272,9 @@ class LedgerFollower:
         if evidence is LinkEvidence.SILENT and silent_s >= PINGS_MISSED * PING_S:
             why = f"it has answered no ping and written nothing for {silent_s:.1f} s"
             return self._confirm(why, silent_for_s=PINGS_MISSED * PING_S)
-        if silent_s >= self._silence_s:
+        if silent_s >= self._bounds.silence_s:
             why = f"it has written nothing for {silent_s:.1f} s"
-            return self._confirm(why, silent_for_s=self._silence_s)
+            return self._confirm(why, silent_for_s=self._bounds.silence_s)
         return None
 
     def _confirm(self, why: str, *, silent_for_s: float = 0.0) -> Vacancy | None:
@@ -322,16 +330,9 @@ class LedgerFollower:
 
     def _notice(self, owner: bytes) -> None:
         if owner != self._owner.ident:
-            announced = self._ask_announcement(owner)
+            announced = self._watch.begin(owner)
             process = liveness.OwnerProcess(owner)
             self._owner = FollowedOwner(owner, announced, process, self._now_s())
-            self._signs.watch(owner, announced.place)
-
-    def _ask_announcement(self, owner: bytes) -> Announcement:
-        try:
-            return read_announcement(self._ledger.announcement_of(owner))
-        except LedgerUnavailable:
-            return Announcement()
 
     def _note_unanswered(self, error: LedgerUnavailable) -> None:
         """Kafka does not answer: the owner's silence says nothing."""
@@ -359,7 +360,10 @@ class LedgerFollower:
         if replay.entries - entries < bounds.entries and replay.bytes - size < bounds.bytes:
             return
         self._renewed_at = replay.entries, replay.bytes  # without one: as much later again
-        self._begin_again()
+        try:
+            self._begin_again()
+        except LedgerMismatch as error:  # what is followed is not touched by that
+            repetitions.warn(log, "no newer snapshot", queue_manager=self._name, reason=str(error))
 
     def _begin_again(self) -> bool:
         """Begin again with a newer snapshot than what has been read; else False."""

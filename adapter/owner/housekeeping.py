@@ -2,7 +2,7 @@
 
 It is called now and then on the owner's thread; writing goes on in another. Nothing of it decides
 what a command does: without it a queue manager works as well, with all messages in memory and a
-ledger that only grows.
+ledger that only grows. So nothing that fails here ends the owner: it is tried again, see retries.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from functools import partial
 import structlog
 from msgspec import Struct
 
-from adapter import logs, watched
+from adapter import watched
 from adapter.core import inputs
+from adapter.core.model.manager import QueueManager
 from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.audit import TopicAudit, look
+from adapter.owner.lane_trimming import LaneTrimming
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.paging import Paging
 from adapter.owner.replay import Replayed
 from adapter.owner.retention import Retention
+from adapter.owner.retries import HousekeepingRetries
 from adapter.owner.snapshots import EntryProgress, SnapshotCut, publish
 from adapter.owner.storage import FOREVER, NOTHING, CopyStatus, Storage
-from adapter.topics.port import LaneKey, Trimmed
 
 AUDIT_LAST_S = 2.0
 """For a look at the topics at the end, when no snapshot could be written."""
@@ -34,16 +37,12 @@ SWEEP_S = 0.2
 LOOK_S = 0.02
 """Poll interval for the movers' progress during a stop (movers send no notification)."""
 
-TRIM_PAUSE_SWEEPS = 25
-"""After a ledger could not be trimmed: 5 s."""
-
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 NOT_LOOKED_AT = "the topics were not looked at"
 NOT_TRIMMED = "the ledger was not trimmed; trying again"
 NOT_DELETED = "consumed messages were not deleted; trying again"
 
 log = structlog.get_logger("mqk.owner")
-repetitions = logs.Repetitions()
 
 
 class Cuts(Struct):
@@ -78,7 +77,7 @@ class Housekeeping:
         self._cut: SnapshotCut | None = None
         self._patience = 0
         # A start would read again what this one has read.
-        self._cuts = Cuts(-replayed.entries, -replayed.bytes)
+        self._cuts = self._written_at = Cuts(-replayed.entries, -replayed.bytes)
         self._superfluous = replayed.snapshot.offset if replayed.snapshot else 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._needed = self._superfluous
@@ -89,11 +88,8 @@ class Housekeeping:
         self.retention = Retention(
             storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
         )
-        self._trimming: asyncio.Future[Trimmed] | None = None
-        self._trim_pause = 0
-        """Sweeps before the ledger is trimmed, if that has failed."""
-        self._failed: dict[str, str] = {}
-        """What failed when it was last tried, and why."""
+        self._lane_trimming = LaneTrimming(storage.trimmer, self.retention, broke)
+        self._retries = HousekeepingRetries()
         self.snapshots = 0
         self.snapshot_failures = 0
 
@@ -101,7 +97,19 @@ class Housekeeping:
     def undone(self) -> dict[str, str]:
         """What is not done for now, and why; it keeps no client waiting."""
         not_deleted = self.retention.undone
-        return self._failed | ({NOT_DELETED: not_deleted} if not_deleted else {})
+        return self._retries.undone | ({NOT_DELETED: not_deleted} if not_deleted else {})
+
+    @property
+    def trouble(self) -> str:
+        """Say what would make the next start take long, if anything does."""
+        why = self._retries.undone.get(SNAPSHOT_FAILED, "")
+        behind = self._loop.appends.bytes - self._written_at.bytes
+        if not why or behind <= self._storage.bounds.behind_bytes:
+            return ""
+        return (
+            f"no snapshot can be written, and a start would have to read {behind >> 20} MiB of the "
+            f"ledger: {why}; requests are served, but do not stop the queue manager before that"
+        )
 
     def sweep(self) -> None:
         """Let go of what is copied, and bring a snapshot one step further."""
@@ -113,32 +121,32 @@ class Housekeeping:
         except LedgerError:
             return  # the term is over, and somebody is about to say so
         self._progress.note(durable, copied)
-        self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked))
-        if self._trimming is None:
-            lanes = self.retention.due(self._loop.now_ms, copied.parked)
-            if lanes:
-                self._trim_lanes(lanes)
+        if not self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked)):
+            return
+        self._lane_trimming.sweep(self._loop.now_ms, copied.parked)
         if self._working is not None:
             return
-        self._count_trim_pause()
+        self._retries.sweep()
+        try:
+            self._go_on(durable, copied)
+        except Exception as error:  # noqa: BLE001 -- of the snapshot that is cut
+            self._snapshot_failed(error)
+
+    def _go_on(self, durable: Position, copied: CopyStatus) -> None:
+        """Begin what is due next."""
         self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return
-        if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
+        may_trim = self._superfluous and self._retries.may_try(NOT_TRIMMED)
+        if may_trim and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
-            if self._is_due() or self.audit.renew:
+            is_wanted = self._is_due() or self.audit.renew
+            if is_wanted and self._retries.may_try(SNAPSHOT_FAILED):
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
-
-    def _count_trim_pause(self) -> None:
-        """Let the ledger be trimmed again, some time after that has failed."""
-        if self._trim_pause:
-            self._trim_pause -= 1
-            if not self._trim_pause:
-                self._superfluous = self._needed
 
     def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
@@ -158,7 +166,8 @@ class Housekeeping:
     def _cut_now(self, durable: Position, parked: frozenset[str]) -> SnapshotCut:
         loop = self._loop
         self._patience = self._storage.bounds.patience
-        self._cuts.entries, self._cuts.bytes = loop.appends.entries, loop.appends.bytes
+        carried = self._cuts.carried_bytes
+        self._cuts = Cuts(loop.appends.entries, loop.appends.bytes, carried)
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
         records += self.retention.note(records, loop.now_ms)
         return SnapshotCut(n, records, unmoved, durable)
@@ -173,7 +182,15 @@ class Housekeeping:
         if self._cuts.carried_bytes > self._storage.bounds.carried_bytes:
             self._patience = self._storage.bounds.patience
             return
-        self._work(partial(publish, cut, self._storage.snapshots), self._written)
+        self._work(partial(self._publish, cut), self._written)
+
+    def _publish(self, cut: SnapshotCut) -> None:
+        """Write a snapshot, and behind the cut who owns the ledger: what says so is trimmed then.
+
+        Standbys learn from it where the owner is, and its key of the link.
+        """
+        publish(cut, self._storage.snapshots)
+        self._ledger.announce_again()
 
     def _look_at_topics(self) -> None:
         """Check whether they were changed; where a new snapshot helps, a sweep begins it."""
@@ -195,21 +212,10 @@ class Housekeeping:
 
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
-        before, self._superfluous = self._superfluous, 0
-        self._work(partial(self._ledger.trim, before), lambda: None, NOT_TRIMMED)
+        self._work(partial(self._ledger.trim, self._superfluous), self._trimmed, NOT_TRIMMED)
 
-    def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
-        """Delete consumed messages, beside whatever else is done."""
-        assert self._storage.trimmer is not None, "nothing is ever due without one"
-        work = partial(self._storage.trimmer.trim, lanes)
-        self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
-        done = partial(self._trimmed, lanes)
-        watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
-
-    def _trimmed(self, lanes: dict[LaneKey, int], trimming: asyncio.Future[Trimmed]) -> None:
-        self._trimming = None
-        if not trimming.cancelled():
-            self.retention.done(lanes, trimming.result())
+    def _trimmed(self) -> None:
+        self._superfluous = 0
 
     def _work(
         self, work: Callable[[], None], done: Callable[[], None], failed: str = SNAPSHOT_FAILED
@@ -225,21 +231,22 @@ class Housekeeping:
             return
         failure = working.exception()
         if failure is None:
-            self._failed.pop(failed, None)
+            self._retries.done(failed)
             done()
-        elif isinstance(failure, LedgerError):
-            self._failed[failed] = str(failure)
-            if failed == SNAPSHOT_FAILED:
-                self._cut = None
-                self.snapshot_failures += 1
-            elif failed == NOT_TRIMMED:
-                self._trim_pause = TRIM_PAUSE_SWEEPS
-            repetitions.warn(log, failed, reason=str(failure))
+        elif failed == SNAPSHOT_FAILED:
+            self._snapshot_failed(failure)
         else:
-            raise failure
+            self._retries.failed(failed, failure)
+
+    def _snapshot_failed(self, error: BaseException) -> None:
+        self._cut = None
+        self._cuts = self._written_at
+        self.snapshot_failures += 1
+        self._retries.failed(SNAPSHOT_FAILED, error)
 
     def _written(self) -> None:
         assert self._cut is not None, "it has just been written"
+        self._written_at = self._cuts
         self._superfluous = self._needed = self._cut.after.offset
         self._cut = None
         if self.audit.renew:
@@ -263,6 +270,9 @@ class Housekeeping:
                 audit = await loop.run_in_executor(None, look_now)
         except (LedgerError, TimeoutError):
             return ""  # Kafka does not answer: what it holds, nobody has changed for all we know
+        except Exception as error:  # noqa: BLE001 -- the stop goes on
+            self._retries.failed(NOT_LOOKED_AT, error)
+            return ""
         if not audit.renew or await self._has_written_last(NEEDED_LAST_S):
             return ""
         return audit.text
@@ -285,6 +295,9 @@ class Housekeeping:
         except (LedgerError, TimeoutError) as error:
             self.snapshot_failures += 1
             log.warning("no snapshot at the end: the next start reads more", reason=repr(error))
+            return False
+        except Exception as error:  # noqa: BLE001 -- the stop goes on
+            self._snapshot_failed(error)
             return False
         return True
 
@@ -310,3 +323,18 @@ class Housekeeping:
         """Wait for what is being written, for so long at most."""
         if self._working is not None:
             await asyncio.wait({self._working}, timeout=within_s)
+
+
+def figures_of(
+    qm: QueueManager, paging: Paging | None, keeping: Housekeeping | None
+) -> dict[str, int]:
+    """Return figures of what is in memory, on topics and in snapshots."""
+    return {
+        "messages_in_memory": sum(len(queue.stored) for queue in qm.queues.values()),
+        "pages_read": paging.read if paging else 0,
+        "page_failures": paging.failures if paging else 0,
+        "snapshots": keeping.snapshots if keeping else 0,
+        "snapshot_failures": keeping.snapshot_failures if keeping else 0,
+        "topic_problems": len(keeping.audit.problems) if keeping else 0,
+        **(keeping.retention if keeping else Retention(FOREVER, ())).statistics(),
+    }

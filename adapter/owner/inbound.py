@@ -72,9 +72,10 @@ class Inbound:
         """By topic, of this term."""
         self._timer: asyncio.TimerHandle | None = None
         self._looks = 0
-        self._noted: tuple[int, dict[str, int]] = (0, {})
+        self._noted: tuple[int, dict[tuple[str, str], int]] = (0, {})
         """Entry and positions, of the last time that it was looked what can be deleted."""
-        self._trimmed: dict[str, int] = {}
+        self._trimmed: dict[tuple[str, str], int] = {}
+        """By topic and its id: one that is made again begins anew."""
         self._known = inputs.QueueManagersKnown(frozenset())
         self.units = self.messages = 0
         """Given to core since the process started."""
@@ -151,15 +152,16 @@ class Inbound:
         n, positions = self._noted
         if positions and term.loop.appends.durable_n >= n:
             moved = {
-                topic: offset
-                for topic, offset in positions.items()
-                if offset > self._trimmed.get(topic, 0)
+                place: offset
+                for place, offset in positions.items()
+                if offset > self._trimmed.get(place, 0)
             }
             if moved:
                 self._trimmed |= moved
-                self._reader.trim(moved)
-        found = term.qm.arrivals.positions
-        self._noted = (term.loop.entry_n, {topic: at.offset for topic, at in found.items()})
+                self._reader.trim({topic: offset for (topic, _), offset in moved.items()})
+        found = term.qm.arrivals.positions.items()
+        places = {(topic, at.topic_id): at.offset for topic, at in found}
+        self._noted = (term.loop.entry_n, places)
 
     # Arrivals.
 
@@ -172,8 +174,7 @@ class Inbound:
     def _give(self, term: OwnerTerm, one: ArrivedBytes) -> GiveOutcome:
         """Give core a unit."""
         topic = one.given.topic
-        term.loop.take(inputs.Arrived(one.given))
-        if topic in term.qm.arrivals.blocked:
+        if not term.loop.take(inputs.Arrived(one.given)) or topic in term.qm.arrivals.blocked:
             return GiveOutcome.BLOCKED
         self.units += 1
         self.messages += len(one.given.messages)

@@ -1,21 +1,28 @@
 """A queue manager's life as the owner of its ledger.
 
-States, what is done in each, and what comes next:
+States, what is done in each, and, written by `python -m tests.docs.lives` from NEXT, what may
+follow:
 
 FOLLOWING    a standby: applies what another process writes as the owner
-                                                              -> TAKING_OVER, STOPPING, FAILED
-TAKING_OVER  replays the ledger into a new core, off the owner's thread
-                              -> RUNNING, DOUBTFUL, FAILED; FOLLOWING if another was faster
-RUNNING      serves requests              -> QUIESCING, DOUBTFUL, STOPPING, DEPOSED, FAILED
+             -> TAKING_OVER, FAILED, STOPPING
+TAKING_OVER  replays the ledger into a new core, off the owner's thread; a standby follows on if
+             another one was faster
+             -> FOLLOWING, RUNNING, DOUBTFUL, DEPOSED, FAILED, STOPPING
+RUNNING      serves requests
+             -> QUIESCING, DOUBTFUL, DEPOSED, FAILED, STOPPING
 QUIESCING    serves units in flight until they end, for a while, and no new work
-                                                        -> DOUBTFUL, STOPPING, DEPOSED, FAILED
-DOUBTFUL     promises nothing; connections are dropped, so that clients come back and ask
-             for their outcomes; what is not persistent is carried over
-                                                        -> TAKING_OVER, STOPPING, FAILED
-DEPOSED      another process owns the ledger: serves nothing, for ever
+             -> DOUBTFUL, DEPOSED, FAILED, STOPPING
+DOUBTFUL     an append is in doubt, or a step of core failed: promises nothing; connections are
+             dropped, so that clients come back and ask for their outcomes; what is not persistent
+             is carried over, unless a step failed
+             -> TAKING_OVER, FAILED, STOPPING
+DEPOSED      another process owns the ledger: serves nothing, until it is stopped
+             -> STOPPING
 FAILED       the ledger cannot be had, read or written, or a part of the process has ended:
-             serves nothing, for ever
-STOPPING     takes no new work, waits until everything is durable or in doubt -> STOPPED
+             serves nothing, until it is stopped
+             -> STOPPING
+STOPPING     takes no new work, waits until everything is durable or in doubt
+             -> STOPPED
 STOPPED      the ledger is closed
 """
 
@@ -61,7 +68,7 @@ NEXT: dict[OwnerState, frozenset[OwnerState]] = {
 WHY_NOT: dict[OwnerState, str] = {
     OwnerState.FOLLOWING: "this process is a standby: another one owns the queue manager",
     OwnerState.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
-    OwnerState.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
+    OwnerState.DOUBTFUL: "an append is in doubt, or a step failed: the ledger is taken over again",
     OwnerState.DEPOSED: "another process owns the ledger",
     OwnerState.FAILED: "the ledger cannot be had or read",
 }

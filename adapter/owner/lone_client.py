@@ -27,13 +27,15 @@ ROUNDS_AFTER_FAILURE: Final = 100
 class LoneClient:
     """Which connection asked last, and how many of its commits were waited for."""
 
-    __slots__ = ("_connection", "_left", "is_alone")
+    __slots__ = ("_connection", "_left", "is_alone", "is_waited_for")
 
     def __init__(self) -> None:
         self._connection = 0
         self._left = ROUNDS
         """Commits until the client is alone; if it is, waits until that is checked again."""
         self.is_alone = False
+        self.is_waited_for = False
+        """The loop takes the reports of its appends itself."""
 
     def asked(self, connection: int, *, while_in_flight: bool) -> None:
         """Note a request; while_in_flight: before the last append has become durable."""

@@ -6,13 +6,13 @@
    falls out of the load, and no timer ever delays a lone commit.
 3. When an entry is durable, the replies that depend on it are released, in order.
 
-Everything here runs on one thread. A ledger in doubt ends this loop; adapter.owner.lifecycle then
-makes a new one from what the ledger says.
+Everything here runs on one thread. A ledger in doubt ends this loop, and so does a step of core
+that fails; adapter.owner.lifecycle then makes a new one from what the ledger says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from adapter.core import dispatch
@@ -20,8 +20,8 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import Refused
-from adapter.core.inputs import Disconnected, Input, Now, PageLoaded, PageMissing
+from adapter.core.effects import Effects
+from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Stopped
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.restore import Unmoved
 from adapter.format import entries
@@ -29,6 +29,8 @@ from adapter.ledger.port import Ledger
 from adapter.owner.appends import Appends
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
+from adapter.owner.core_steps import CoreSteps
+from adapter.owner.failed_steps import FailedSteps
 from adapter.owner.lone_client import LOOK_S, LoneClient
 from adapter.owner.promises import Collected, Promises
 from adapter.topics.port import Page
@@ -56,11 +58,14 @@ class OwnerLoop:
         clients: ClientSink,
         soon: Callable[[Callable[[], None]], None],
         want_page: WantPage,
+        failures: FailedSteps | None = None,
     ) -> None:
-        """soon: calls on the owner's thread when what has arrived by now has been handled."""
+        """soon: calls on the owner's thread when what has arrived by now has been handled.
+        failures: see CoreSteps.
+        """
         self.qm = qm
         self.appends = Appends(ledger, clock)
-        self._clock = clock
+        self._steps = CoreSteps(qm, clock, failures)
         self._clients = clients
         self._soon = soon
         self._want_page = want_page
@@ -70,11 +75,11 @@ class OwnerLoop:
         self._barrier = False
         self._ready: dict[int, list[Reply]] = {}
         self._lone = LoneClient()
-        self._looks = False
         self._scheduled = False
         self._turn_call: Callable[[], None] = self._turn
-        self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self._ended = False
+        self._has_stopped = False
+        """The last entry is made: whatever comes changes nothing any more."""
         self.requests = 0
         self.paged_out = 0
         """How many messages left memory."""
@@ -83,17 +88,42 @@ class OwnerLoop:
 
     def request(self, request: Request) -> None:
         """Execute one request; its reply is sent to the clients."""
+        if self._has_stopped:
+            return
         self.requests += 1
         self._lone.asked(request.connection, while_in_flight=not self.appends.all_durable)
-        self._take(dispatch.step(self.qm, self._now(), request))
+        effects = self._steps.take(request, self.entry_n)
+        if effects is None:
+            self._stop_if_failed()
+        else:
+            self._take(effects)
 
-    def take(self, given: Input) -> None:
-        """Take any other input, as of now; what it causes follows."""
+    def take(self, given: Input) -> bool:
+        """Take any other input, as of now; what it causes follows. Whether core was given it: none
+        is taken behind Stopped, because the last entry says whether a standby is to take over.
+        """
         if isinstance(given, Disconnected):
             self._ready.pop(given.connection, None)
-        effects = dispatch.step(self.qm, self._now(), given)
+        if self._has_stopped:
+            return False
+        self._has_stopped = isinstance(given, Stopped)
+        effects = self._steps.take(given, self.entry_n)
+        if effects is None:
+            self._stop_if_failed()
+            return False
         self.paged_out += effects.paged_out
         self._take(effects)
+        return True
+
+    def _stop_if_failed(self) -> None:
+        """Write and promise nothing more, not even what was decided before in the same entry."""
+        if self._steps.have_failed:
+            self._ended = True
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether core has failed at a step: what is in memory is not to be trusted."""
+        return self._steps.have_failed
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""
@@ -116,6 +146,8 @@ class OwnerLoop:
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
+        if self._has_stopped:
+            return
         if not self._collected.records and self.appends.all_durable:
             self._barrier = True
             self._schedule()
@@ -139,9 +171,8 @@ class OwnerLoop:
 
     @property
     def now_ms(self) -> int:
-        """The time of day when the term began, and what has passed since; setting the machine's
-        clock does not change it."""
-        return self._began_ms + self._clock.elapsed_ms()
+        """The time of day when the term began, and what has passed since; see CoreSteps."""
+        return self._steps.now_ms
 
     @property
     def ended(self) -> bool:
@@ -168,10 +199,7 @@ class OwnerLoop:
         }
         return own | self.appends.statistics()
 
-    def _now(self) -> Now:
-        return Now(self._clock.now_ms(), self._clock.elapsed_ms(), self.entry_n)
-
-    def _take(self, effects: dispatch.Effects) -> None:
+    def _take(self, effects: Effects) -> None:
         first_n = self.entry_n
         if effects.records:
             self._collect(effects)
@@ -185,21 +213,16 @@ class OwnerLoop:
                 self._promises.add(after, reply)
         if effects.denied:
             self._clients.denied(effects.denied)
-        if effects.closed:
-            self._close(effects.closed)
+        for connection, told in effects.closed.items():  # nothing more is sent to these
+            self._ready.pop(connection, None)
+            self._clients.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
         if effects.pages_wanted:
             self._want_pages(effects.pages_wanted)
         self._schedule()
 
-    def _close(self, closed: Mapping[int, Refused]) -> None:
-        """End connections; nothing more is sent to them."""
-        for connection, told in closed.items():
-            self._ready.pop(connection, None)
-            self._clients.close(connection, told)
-
-    def _collect(self, effects: dispatch.Effects) -> None:
+    def _collect(self, effects: Effects) -> None:
         """Let the records of a step be of the entry that is collected, or of the next one."""
         first_n = self.entry_n
         removed, records = effects.removed, effects.records
@@ -250,13 +273,13 @@ class OwnerLoop:
         if self.appends.all_durable:
             return
         if self._lone.is_alone and self._promises.is_single and not self._collected.records:
-            self._looks = True
+            self._lone.is_waited_for = True
             if self.appends.look(LOOK_S):
                 self.durable(self.appends.appended_n)
                 return
             self._lone.failed()
-        if self._looks:
-            self._looks = False
+        if self._lone.is_waited_for:
+            self._lone.is_waited_for = False
             self.appends.leave()
 
     def _flush(self) -> None:
@@ -287,7 +310,10 @@ class OwnerLoop:
 
     def _seal(self) -> None:
         """Close the entry being collected: what comes now belongs to the next one."""
-        payload = entries.encode(record for record in self._collected.records if record.logged)
+        payload = self._steps.encode(self._collected.records)
+        if payload is None:
+            self._ended = True
+            return
         self._promises.made(self.entry_n, self._collected)
         self.appends.add(payload)
         self._collected = Collected()

@@ -15,7 +15,6 @@ from typing import Final
 import structlog
 
 from adapter.core import inputs
-from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
@@ -23,8 +22,9 @@ from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
+from adapter.owner.failed_steps import FailedStep, FailedSteps
 from adapter.owner.figures import OwnerFigures
-from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
+from adapter.owner.lifecycle import SERVING, Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.recovery import OwnerRecovery
@@ -33,6 +33,7 @@ from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
 from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers
 from adapter.owner.term import OwnerTerm
+from adapter.owner.term_begin import begin_term
 
 QUIESCE_S: Final = 4.0
 """How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
@@ -43,6 +44,9 @@ STOPPED: Final = inputs.Stopped()
 OVER: Final = frozenset(
     {OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED}
 )
+
+IN_TERM: Final = SERVING | {OwnerState.STOPPING}
+"""While there is a term that an end of it concerns."""
 
 log = structlog.get_logger("mqk.owner")
 
@@ -60,13 +64,14 @@ class Owner:
         settings: OwnerSettings | None = None,
     ) -> None:
         self.name = name
-        self._settings = settings or OwnerSettings()
+        self.settings = settings or OwnerSettings()
         self.lifecycle = Lifecycle()
         self.failure = ""
         self.ended = asyncio.Event()
         self._moves = Moves()
         self._stall = Stall(name)
         self._calls = OwnerCalls(self.broke)
+        tell, now_s = self._calls.from_thread, self._calls.now_s
         self._parts = TermParts(
             ledger=ledger,
             clock=clock,
@@ -75,8 +80,9 @@ class Owner:
             calls=self._calls,
             serves=lambda: self.running,
             moves=self._moves,
+            failures=FailedSteps(name, partial(tell, "a failed step", self._step_failed), now_s),
         )
-        self.taking = TakeOvers(name, self._parts, self._settings)
+        self.taking = TakeOvers(name, self._parts, self.settings)
         self._term: OwnerTerm | None = None
         self._terms = 0
         self._cut_off = False  # a stop could not write what it had to
@@ -87,11 +93,6 @@ class Owner:
         self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over, self._beat)
         self._taken_over_s = 0.0
         self.replay_s = 0.0
-
-    @property
-    def checks_authorities(self) -> bool:
-        """Whether clients may do only what authority records grant."""
-        return self._settings.checks_authorities
 
     @property
     def running(self) -> bool:
@@ -111,8 +112,8 @@ class Owner:
     @property
     def trouble(self) -> str:
         """Say what keeps clients waiting, or endangers what is stored, or nothing."""
-        audit = self.term.audit if self.running else None
-        return self._stall.text(self._waits_ms) or (audit.text if audit else "")
+        stalled = self._stall.text(self._waits_ms)
+        return stalled or (self.term.trouble if self.running else "")
 
     @property
     def _waits_ms(self) -> int:
@@ -176,8 +177,8 @@ class Owner:
         self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
-            deadline_s = self._calls.now_s() + self._settings.drain_s
-            await self.term.drain(self._settings.drain_s, last)
+            deadline_s = self._calls.now_s() + self.settings.drain_s
+            await self.term.drain(self.settings.drain_s, last)
             self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
             left_s = deadline_s - self._calls.now_s()
             refused = "" if last.to else await self.term.write_last(left_s)
@@ -220,15 +221,11 @@ class Owner:
         if self.running:
             self.term.tick()
 
-    def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
-        """Take in which queues' topics cannot be written; idempotent."""
-        if self.running:
-            self.term.note_parked(parked)
-
     def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
         term = self.term.statistics() if self.running else None
-        return OwnerFigures(self.lifecycle.state.value, self._terms, self.replay_s, term)
+        failed = self._parts.failures.count
+        return OwnerFigures(self.lifecycle.state.value, self._terms, self.replay_s, failed, term)
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue; none while nothing is served."""
@@ -236,7 +233,7 @@ class Owner:
 
     def _beat(self) -> None:
         """Show that this owner lives, and look at sessions that have expired."""
-        heartbeat_s = self._settings.heartbeat_s
+        heartbeat_s = self.settings.heartbeat_s
         self._heartbeat = self._calls.later("the owner's heartbeat", heartbeat_s, self._beat)
         self._stall.report(self._waits_ms, serves=self.running)
         if self.running:
@@ -283,13 +280,7 @@ class Owner:
         replayed = await self.taking.replay(owner_id, tally, succession)
         self._terms = number
         self._stall.unavailable = ""
-        if old is not None:
-            old.carry_over(replayed)
-        self._term = term = OwnerTerm(self._parts, owner_id, replayed)
-        term.begin(self._settings)
-        if old is not None:  # the next look at the directory comes later
-            known = old.qm.known_queue_managers, old.qm.known_computers
-            term.loop.take(inputs.QueueManagersKnown(*known))
+        self._term = term = begin_term(self._parts, self.settings, owner_id, replayed, old)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)
@@ -298,7 +289,7 @@ class Owner:
             queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
             sealed_with=replayed.taken.key.hex(),
         )  # fmt: skip
-        term.note_audit(self.taking.take_notes())
+        term.note_audit([*self.taking.take_notes(), *self._parts.failures.take_notes()])
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""
@@ -309,8 +300,22 @@ class Owner:
             self._term.loop.durable(n)
             self._moves.note()
 
+    def _step_failed(self, failed: object) -> None:
+        """Go on with what the ledger says, unless that has not helped before."""
+        assert isinstance(failed, FailedStep)
+        if self.lifecycle.state not in IN_TERM or self._term is None or not self.loop.has_failed:
+            return
+        self._let_all_go(f"{failed.what} failed; reconnect and ask for the outcomes")
+        self._moves.note()
+        if self.stopping:
+            return
+        if failed.is_hopeless:
+            self.broke(f"{failed.what} fails again and again: {failed.why}")
+        else:
+            self._recovery.begin(self.term, self._calls.now_s() - self._taken_over_s)
+
     def _doubt(self, term: int, doubt: object) -> None:
-        if term != self._terms:
+        if term != self._terms or self.lifecycle.state not in IN_TERM:
             return
         log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
         self._let_all_go("an append is in doubt; reconnect and ask for the outcomes")

@@ -1,12 +1,14 @@
 """The owner's pages: reads what core asks for, off the owner's thread, one page at a time.
 
 What Kafka does not answer is asked again, for as long as it takes. Where it answers that a message
-is not there, core is told after a while; by then whatever was to come has come.
+is not there, core is told after a while; by then whatever was to come has come. So it is with a
+message that cannot be read, whatever the reason: what needs it is refused, and others get on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +18,7 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.core.contract.pages import PageNeeded
+from adapter.owner.failed_steps import TRACEBACK_MAX
 from adapter.topics.port import MessageMissingError, Page, PageReader, PagesUnavailableError
 
 Deliver = Callable[[PageNeeded, int, Page], None]
@@ -106,13 +109,11 @@ class Paging:
             failure = task.exception()
             if failure is None:
                 self._take(needed, incarnation, task.result())
-            elif not isinstance(failure, PagesUnavailableError):
-                raise failure
-            elif isinstance(failure, MessageMissingError) and self._is_lost(needed):
-                self._give_up(needed, incarnation, str(failure))
+            elif _is_final(failure) and self._is_lost(needed):
+                self._give_up(needed, incarnation, _why(failure))
             else:
                 self.failures += 1
-                log.warning("a page is not there yet; trying again", reason=str(failure))
+                log.warning("a page is not there yet; trying again", reason=_why(failure))
                 later_s = min(2 * pause_s, self._timings.retry_s_max)
                 self._later(pause_s, partial(self._submit, needed, incarnation, count, later_s))
 
@@ -160,6 +161,22 @@ class Paging:
         log.error("a message is missing on its topic", reason=why)
         self._reading.discard(_key(needed))
         self._miss(needed, incarnation)
+
+
+def _is_final(failure: BaseException) -> bool:
+    """Whether trying again is of no use in the end: Kafka answers, and it is not the message.
+
+    What reading raises besides is a fault in what is there, or of this code: the same comes again.
+    """
+    return isinstance(failure, MessageMissingError) or not isinstance(
+        failure, PagesUnavailableError
+    )
+
+
+def _why(failure: BaseException) -> str:
+    if isinstance(failure, PagesUnavailableError):
+        return str(failure)
+    return "".join(traceback.format_exception(failure))[-TRACEBACK_MAX:]
 
 
 def _key(needed: PageNeeded) -> PageKey:

@@ -8,10 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.contract.limits import Limits
+from adapter.core.contract.topic_names import SCHEMAS
+from adapter.core.inputs import Configured
 from adapter.ledger.port import Ledger
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
+from adapter.owner.failed_steps import FailedSteps
 from adapter.owner.storage import Storage
 
 HEARTBEAT_S = 5.0
@@ -23,7 +26,8 @@ DRAIN_S = 2.5
 class OwnerSettings(Struct, frozen=True, kw_only=True):
     """attributes: those that the queue manager is given whenever it takes over. drain_s: see
     DRAIN_S. checks_authorities: whether authority records count. audits: take-overs are on
-    record. groups: says in which groups users are, beside those that the operating system says.
+    record. registry_topic: of the schema registry. groups: says in which groups users are, beside
+    those that the operating system says.
     """
 
     limits: Limits | None = None
@@ -31,8 +35,14 @@ class OwnerSettings(Struct, frozen=True, kw_only=True):
     attributes: Mapping[str, Any] = {}
     drain_s: float = DRAIN_S
     checks_authorities: bool = False
+    registry_topic: str = SCHEMAS
     audits: bool = False
     groups: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+
+    def as_input(self) -> Configured:
+        """Return what a core is given of it when a term begins."""
+        given = dict(self.attributes)
+        return Configured(given, self.checks_authorities, self.registry_topic)
 
 
 class TermParts(Struct, kw_only=True):
@@ -48,3 +58,4 @@ class TermParts(Struct, kw_only=True):
     calls: OwnerCalls
     serves: Callable[[], bool]
     moves: Moves
+    failures: FailedSteps

@@ -5,19 +5,23 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import structlog
 from msgspec import Struct
 
 from adapter.core import dispatch
 from adapter.core.contract.limits import Limits
+from adapter.core.contract.pages import Paged
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.contract.stored import Stored
-from adapter.core.contract.unit_records import UnitCommitted
+from adapter.core.contract.unit_records import Taken, UnitCommitted
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.manager import QueueManager
+from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
@@ -26,15 +30,25 @@ from adapter.format import descriptor, entries
 from adapter.format.schemas import VERSION, VERSIONS_END, UnreadableError
 from adapter.ledger import port
 from adapter.ledger.snapshots import Snapshot, covers
+from adapter.owner.paging import PAGE_TIMINGS
 from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
 from adapter.owner.xml_bodies import XmlBodies
-from adapter.topics.port import PageReader, PagesUnavailableError
+from adapter.topics.port import MessageMissingError, PageReader, PagesUnavailableError
 
 NOBODY = bytes(16)
 """The owner of a core with which no term has begun."""
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
+
+
+UNFIT_MAX = 100
+"""Records that do not fit, of which the log says so: a fault makes one, or very many."""
+
+LOOK_AGAIN_S = 0.2
+"""Between two looks for a message that a kept outcome needs and that is not on its topic."""
+
+log = structlog.get_logger("mqk.owner")
 
 
 class LedgerUnreadableError(Exception):
@@ -73,6 +87,8 @@ class Replay:
         """The entry that was applied last; None if there was none behind the snapshot."""
         self.entries = 0
         self.bytes = 0
+        self.unfit = 0
+        """How many records did not fit the state, wholly or in part."""
         self._reader = descriptor.DescriptorReader()
         if snapshot is not None:
             self.last_n_of[snapshot.after.owner] = snapshot.cut_n
@@ -100,14 +116,27 @@ class Replay:
         self.bytes += len(entry.payload)
         try:
             for record in entries.decode(entry.payload, self._reader):
-                dispatch.replay(self.qm, record)
+                unfit = dispatch.replay(self.qm, record)
+                if unfit:
+                    self._note(entry, record, unfit)
         except UNFIT as error:
             check_readable(self.qm.name, entry.payload, f" from offset {entry.offset} on")
             raise LedgerUnreadableError(
                 f"the ledger of {self.qm.name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
-                f"{entry.offset}` with the release that wrote it."
+                f"{entry.offset}` with the release that wrote it, start that release, or restore a "
+                "backup (mqk ledger restore)."
             ) from error
+
+    def _note(self, entry: port.Entry, record: Record, why: str) -> None:
+        """Say that what an entry says has no effect."""
+        self.unfit += 1
+        if self.unfit <= UNFIT_MAX:
+            log.warning(
+                "a record of the ledger does not fit what is before it, and is left out as far",
+                queue_manager=self.qm.name, offset=entry.offset, record=type(record).__name__,
+                reason=why,
+            )  # fmt: skip
 
     def begin_term(self, owner: bytes, taken: port.TakenOver) -> Replayed:
         """End: the ledger has been taken over, behind the last entry."""
@@ -146,7 +175,7 @@ def take_over(
             replay = followed or Replay(name, limits, snapshot, tally)
             replayed = replay.begin_term(owner, become(replay.apply, replay.position))
             if storage is not None:
-                _complete(replayed.qm, storage.pages)
+                _complete(replayed.qm, storage, snapshot)
         except (port.LedgerMismatch, port.LedgerUnavailable):
             if storage is None:
                 raise
@@ -206,22 +235,53 @@ def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[p
     return [*copied, port.Known(snapshot.after, how)]
 
 
-def _complete(qm: QueueManager, pages: PageReader) -> None:
-    """Read the messages that kept outcomes speak of."""
+def _complete(qm: QueueManager, storage: Storage, snapshot: Snapshot | None) -> None:
+    """Read the messages that kept outcomes speak of.
+
+    One that stays missing is gone: it was got, and only its client may ask for it again. So that
+    outcome is refused, and nothing else is. Raises LedgerUnavailable if topics cannot be read, or
+    if they have been trimmed behind a newer snapshot, which is to be begun with.
+    """
+    looks = iter(range(round(PAGE_TIMINGS.missing_s / LOOK_AGAIN_S)))
     for (session, number), absent in list(qm.absent.items()):
         kept = qm.sessions.get(session)
         if kept is None or number not in kept.outcomes:
             del qm.absent[session, number]  # its client has seen it since
             continue
+        text = "an outcome that a client may ask for cannot be completed"
+        read: list[Paged] | None = None
         try:
-            read = [
-                pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1).messages[0]
-                for taken in absent.missing()
-            ]
+            read = _read_absent(storage.pages, absent, looks)
+        except MessageMissingError as error:
+            if storage.snapshots.newest() != snapshot:
+                raise port.LedgerUnavailable(f"{text}: {error}") from error
+            log.error(f"{text}: its message is gone", queue_manager=qm.name, reason=str(error))
         except PagesUnavailableError as error:
-            text = f"an outcome that a client may ask for cannot be completed: {error}"
-            raise port.LedgerUnavailable(text) from error
+            raise port.LedgerUnavailable(f"{text}: {error}") from error
         dispatch.load_outcome(qm, session, number, read)
+
+
+def _read_absent(pages: PageReader, absent: Absent, looks: Iterator[int]) -> list[Paged]:
+    """Read the messages of one outcome. What is missing is looked for again while looks has some
+    left: a new leader may not know it yet. Raises PagesUnavailableError.
+    """
+    while True:
+        try:
+            return [_read_kept(pages, absent, taken) for taken in absent.missing()]
+        except MessageMissingError:
+            if next(looks, None) is None:
+                raise
+            threading.Event().wait(LOOK_AGAIN_S)
+
+
+def _read_kept(pages: PageReader, absent: Absent, taken: Taken) -> Paged:
+    """Read one message from its topic. Raises PagesUnavailableError."""
+    found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1).messages
+    if not found or found[0].seq != taken.seq:
+        raise MessageMissingError(
+            f"message {taken.seq} of lane {taken.lane} of {taken.queue} is not on its topic"
+        )
+    return found[0]
 
 
 def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorReader) -> None:

@@ -45,6 +45,9 @@ class HousekeepingBounds(Struct, kw_only=True):
     carried_bytes: int = 256 * 1024 * 1024
     """Of such messages, in one snapshot; while more wait, none is taken. A topic may have as
     many."""
+    behind_bytes: int = 1024 * 1024 * 1024
+    """Of the ledger behind the newest snapshot, if none can be written: what a start has to read
+    and apply is some minutes then, in which nothing is served, and it is said to be trouble."""
     last_copies_s: float = 1.0
     """How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
     last_carried_bytes: int = 4 * 1024 * 1024

@@ -9,7 +9,9 @@ the queue manager is, beyond whether it serves.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import structlog
@@ -25,17 +27,15 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, is_between_units, waits
 from adapter.core.rules.objects.queues import statuses
-from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
 from adapter.owner.figures import TermFigures
-from adapter.owner.housekeeping import SWEEP_S, Housekeeping
+from adapter.owner.housekeeping import SWEEP_S, Housekeeping, figures_of
 from adapter.owner.inquiries import Inquiries
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replayed, carry_over
-from adapter.owner.retention import Retention
-from adapter.owner.storage import FOREVER
+from adapter.topics.port import Page
 
 TIMER_SLACK_S: Final = 0.002
 """A timer that fires so much too late is left alone: rounding moves it by 1 ms each turn."""
@@ -58,8 +58,9 @@ class OwnerTerm:
         self._watched_turn = parts.calls.watch("a turn of the owner", self._turn)
         self.qm = qm = replayed.qm
         self.loop = loop = OwnerLoop(
-            qm, parts.ledger, parts.clock, parts.clients, self._soon, self._want_page
-        )
+            qm, parts.ledger, parts.clock, parts.clients, self._soon, self._want_page,
+            parts.failures,
+        )  # fmt: skip
         self._paging: Paging | None = None
         self.housekeeping: Housekeeping | None = None
         self._paged_out = memory.Burst()
@@ -75,14 +76,19 @@ class OwnerTerm:
 
     def begin(self, settings: OwnerSettings) -> None:
         """Give the queue manager its settings, and begin to keep memory and ledger small."""
-        given = dict(settings.attributes)
-        self.loop.take(inputs.Configured(given, settings.checks_authorities))
+        self.loop.take(settings.as_input())
         self.know_groups(settings.groups())
         if self.housekeeping is not None:
             self._sweep_later()
 
     def carry_over(self, replayed: Replayed) -> None:
-        """End, and bring to the core of the next term what is not in the ledger."""
+        """End, and bring to the core of the next term what is not in the ledger.
+
+        Of a core that failed nothing is brought, as after a crash: it is half changed.
+        """
+        if self.loop.has_failed:
+            log.warning("not carried over: messages that are not persistent", of=self.qm.name)
+            return
         behind = self.loop.end(replayed.last_n_of.get(self._owner_id, 0))
         brought = carry_over(self.qm, replayed.qm, behind)
         log.info("carried over", queue_manager=self.qm.name, non_persistent_messages=brought)
@@ -122,20 +128,17 @@ class OwnerTerm:
         """Let core do what time has made due."""
         self._timer_s = None
         self.loop.take(inputs.Tick())
-        while self._is_by_hand and self._is_due():
+        while self._is_by_hand and self._due_in_ms() <= 0:
             self.loop.take(inputs.Tick())
         self._arm()
 
-    def _is_due(self) -> bool:
-        due_in_ms = self._due_in_ms()
-        return due_in_ms is not None and due_in_ms <= 0
-
-    def _due_in_ms(self) -> int | None:
-        return self.qm.due.in_ms(self._clock.now_ms(), self._clock.elapsed_ms())
+    def _due_in_ms(self) -> float:
+        due = self.qm.due.in_ms(self._clock.now_ms(), self._clock.elapsed_ms())
+        return math.inf if due is None else due
 
     def _arm(self) -> None:
         due_in_ms = self._due_in_ms()
-        if due_in_ms is None or self._is_by_hand:
+        if due_in_ms == math.inf or self._is_by_hand:
             return
         delay_s = max(0, due_in_ms) / 1000
         due_s = self._calls.now_s() + delay_s
@@ -262,9 +265,15 @@ class OwnerTerm:
             log.warning("stopped before everything was durable", queue_manager=self.qm.name)
 
     @property
-    def audit(self) -> TopicAudit | None:
-        """What housekeeping found wrong with the topics, if it looks at them."""
-        return self.housekeeping.audit if self.housekeeping else None
+    def trouble(self) -> str:
+        """Say what housekeeping found wrong, or cannot do, that endangers the next start."""
+        keeping = self.housekeeping
+        return (keeping.audit.text or keeping.trouble) if keeping else ""
+
+    @property
+    def undone(self) -> dict[str, str]:
+        """What failed and is left out, and what of housekeeping is not done for now; why."""
+        return self._parts.failures.undone | (self.housekeeping.undone if self.housekeeping else {})
 
     def statistics(self) -> TermFigures:
         """Return figures of this term."""
@@ -275,9 +284,9 @@ class OwnerTerm:
             ledger_waits_s=self.loop.appends.waits_ms / 1000,
             sessions=len(self.qm.sessions),
             queues=len(self.qm.queues),
-            **self._storage_figures(),
+            **figures_of(self.qm, self._paging, self.housekeeping),
             **self.units(),
-            undone=self.housekeeping.undone if self.housekeeping is not None else {},
+            undone=self.undone,
         )
 
     def queue_statuses(self) -> list[QueueStatus]:
@@ -291,18 +300,6 @@ class OwnerTerm:
             "units": sum(len(connection.units) for connection in qm.connections.values()),
             "commits": qm.tally.commits,
             "backouts": qm.tally.backouts,
-        }
-
-    def _storage_figures(self) -> dict[str, int]:
-        paging, keeping = self._paging, self.housekeeping
-        return {
-            "messages_in_memory": sum(len(queue.stored) for queue in self.qm.queues.values()),
-            "pages_read": paging.read if paging else 0,
-            "page_failures": paging.failures if paging else 0,
-            "snapshots": keeping.snapshots if keeping else 0,
-            "snapshot_failures": keeping.snapshot_failures if keeping else 0,
-            "topic_problems": len(keeping.audit.problems) if keeping else 0,
-            **(keeping.retention if keeping else Retention(FOREVER, ())).statistics(),
         }
 
     # What the loop asks of its surroundings.
@@ -319,8 +316,11 @@ class OwnerTerm:
             self._arm()
 
     def _want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
-        """Read a page for the loop."""
-        if self._paging is not None:
+        """Read a page for the loop; what core has at hand comes behind what others have sent."""
+        if needed.at_hand:
+            look = partial(self.loop.page, needed, incarnation, Page(-1, []))
+            self._calls.soon(self._calls.watch("a look at what is at hand", look))
+        elif self._paging is not None:
             self._paging.want(needed, incarnation, count)
 
 

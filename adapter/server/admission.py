@@ -50,7 +50,8 @@ DEMANDS: dict[str, Demand] = {
     "NONE": "nothing",
     "OPTIONAL": "a right one if given",
     "REQUIRED": "a right one",
-    # Of administrators; as there are no rights of users yet, every client may administer.
+    # Of administrators. Where no authorities are checked, every client may administer; where they
+    # are, a client that has proven nothing names any user, so it cannot be told from one that may.
     "REQDADM": "a right one",
 }
 """By CHCKCLNT."""

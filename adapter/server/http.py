@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import html
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from aiohttp import web
@@ -20,6 +20,7 @@ from adapter import addresses, release
 from adapter.core.contract.results import QueueStatus
 from adapter.owner import lifecycle
 from adapter.owner.lifecycle import OwnerState
+from adapter.owner.storage import SNAPSHOT_ENTRIES
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
@@ -38,6 +39,9 @@ PAGES = (
     ("/role", "whether this process is the owner of the queue manager, or a standby"),
 )
 """Path of each page, and what it says."""
+
+FOLLOWS_WITHIN = SNAPSHOT_ENTRIES
+"""A standby that is further behind takes over no faster than a start, which reads about as much."""
 
 DEAD = frozenset({OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPED})
 """It will never serve again in this process."""
@@ -84,6 +88,15 @@ class Role(Struct):
     role: str
 
 
+class Lag(Struct):
+    """A standby. linked: it and the owner hear each other. lag_records, lag_s: see /metrics."""
+
+    name: str
+    linked: bool
+    lag_records: int
+    lag_s: float
+
+
 class Health(Struct):
     """The answer of /live and /ready. reason: why not, or ""."""
 
@@ -93,6 +106,15 @@ class Health(Struct):
     reason: str = ""
 
 
+class Readiness(Health):
+    """The answer of /ready. standbys: of an owner those that are linked, of a standby itself.
+    undone: what is not done for now besides requests, and why; it is ready all the same.
+    """
+
+    standbys: list[Lag] = []
+    undone: dict[str, str] = {}
+
+
 def live(server: ServerView) -> Health:
     """Say whether the process is of any use: a supervisor starts it again if not."""
     state = server.state
@@ -100,12 +122,39 @@ def live(server: ServerView) -> Health:
     return Health(server.name, state.value, not reason, reason)
 
 
-def ready(server: ServerView) -> Health:
+def ready(server: ServerView) -> Readiness:
     """Say whether requests are served, and what they do is copied to the topics."""
     state = server.state
     well = state is OwnerState.RUNNING
     reason = server.trouble or server.movers_hold if well else why_not(server)
-    return Health(server.name, state.value, not reason, reason)
+    return Readiness(
+        server.name, state.value, not reason, reason, lags(server), server.figures().undone
+    )
+
+
+def ready_to_follow(server: ServerView) -> Readiness:
+    """Say the same, but that a standby is ready that would take over as fast as one can."""
+    health = ready(server)
+    if server.state is not OwnerState.FOLLOWING:
+        return health
+    standbys = health.standbys
+    behind = max((one.lag_records for one in standbys), default=0)
+    reason = ""
+    if not standbys:
+        reason = "it has not begun to follow its owner"
+    elif behind > FOLLOWS_WITHIN:
+        reason = f"it is {behind} records behind its owner, and {FOLLOWS_WITHIN} is the most"
+    return Readiness(health.queue_manager, health.state, not reason, reason, standbys)
+
+
+def lags(server: ServerView) -> list[Lag]:
+    """Return the standbys of an owner, or the standby that this process is."""
+    roles = server.figures().roles
+    own = roles.get("follower")
+    if own is not None:
+        return [Lag("", own["linked"], own["lag_records"], own["lag_s"])]
+    found: dict[str, dict[str, Any]] = roles.get("standbys", {})
+    return [Lag(name, True, one["lag_records"], one["lag_s"]) for name, one in found.items()]
 
 
 def why_not(server: ServerView) -> str:
@@ -136,7 +185,7 @@ class Monitor:
         application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/live", self._answer(live))
-        application.router.add_get("/ready", self._answer(ready))
+        application.router.add_get("/ready", self._ready)
         application.router.add_get("/role", self._role)
         is_local = addresses.reaches_only_this_machine(host)
         if self._registry is not None and not is_local:
@@ -162,6 +211,13 @@ class Monitor:
         loop = asyncio.get_running_loop()
         text = await loop.run_in_executor(None, metrics.text, snapshot)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
+
+    async def _ready(self, request: web.Request) -> web.Response:
+        asked = request.query.get("standby", "")
+        if asked not in ("", "ok"):
+            text = f"/ready?standby={html.escape(asked)}: use standby=ok, or leave it out\n"
+            return web.Response(text=text, status=400)
+        return await self._answer(ready_to_follow if asked else ready)(request)
 
     def _answer(
         self, question: Callable[[ServerView], Health]

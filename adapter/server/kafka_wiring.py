@@ -159,14 +159,16 @@ class Wired:
     def _make_snapshots_topic(self) -> None:
         """Make the topic again after it was deleted: the next start needs a snapshot."""
         try:
-            self._admin().ensure([self._specs()[1]])
+            with self._admin() as admin:
+                admin.ensure([self._specs()[1]])
         except TopicError as error:
             raise LedgerUnavailable(str(error), retriable=error.retriable) from error
 
     def topic_problems(self) -> list[str]:
         """Say what is wrong with the topics of ledger and snapshots. Blocking."""
         try:
-            return self._admin().problems(self._specs())
+            with self._admin() as admin:
+                return admin.problems(self._specs())
         except TopicError as error:
             raise LedgerUnavailable(str(error), retriable=error.retriable) from error
 
@@ -237,7 +239,8 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
     )
     wired = Wired(name, settings, topics, log or LogSettings(), keys)
     check_ledger_is_there(wired.mover_settings())
-    TopicAdmin(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
+    with TopicAdmin(settings.bootstrap_servers, topics, settings.options) as admin:
+        admin.ensure(own_specs(name))
     return wired
 
 

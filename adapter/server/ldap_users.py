@@ -35,7 +35,8 @@ from adapter.server.passwords import UsersUnavailable
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # it uses old names of pyasn1
     import ldap3
-    from ldap3.core.exceptions import LDAPException
+    from ldap3.core.exceptions import LDAPException, LDAPSASLPrepError
+    from ldap3.protocol.sasl.sasl import sasl_prep
     from ldap3.utils.conv import escape_filter_chars
     from ldap3.utils.dn import escape_rdn
 
@@ -112,6 +113,8 @@ class LdapUsers:
     def is_right(self, user: str, password: str) -> bool:
         """Ask the directory. Raises UsersUnavailable."""
         if not password or not user.isprintable() or not 0 < len(user) <= ORIGIN_LENGTH_MAX:
+            return False
+        if not _can_be_prepared(password):
             return False
         if self._monotonic() < self._silent_until_s:
             raise UsersUnavailable(f"{self._settings.server} did not answer a moment ago")
@@ -195,6 +198,15 @@ class LdapUsers:
     def _digest(self, user: str, password: str) -> bytes:
         parts = [one.encode(errors="surrogatepass") for one in (user, password)]
         return hmac.digest(self._key, b"".join(b"%d:%s" % (len(p), p) for p in parts), "sha256")
+
+
+def _can_be_prepared(password: str) -> bool:
+    """Whether a password can be sent at all: without control characters and the like (RFC 4013)."""
+    try:
+        sasl_prep(password)
+    except LDAPSASLPrepError:
+        return False
+    return True
 
 
 def _said_of(connection: Any, what: str) -> str:

@@ -33,6 +33,7 @@ from adapter.ledger.port import Ledger
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import StoppedForGood
+from adapter.owner.lifecycle import OwnerState
 from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.owner.storage import Storage
@@ -71,6 +72,11 @@ START_ERRORS = (
     SocketPathError,
     TopicError,
 )
+
+DEPOSED_STATUS = 3
+"""What a process ends with that was replaced, and was not told to stand by: started again it would
+only be refused. A standby ends with 1, and is started again as the next standby.
+"""
 
 log = structlog.get_logger("mqk.server")
 
@@ -294,12 +300,16 @@ async def _serve(
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
         failure = await server.run()
+        was_replaced = server.state is OwnerState.DEPOSED
         if not server.is_next_standby:
             supervisor.stops()
         await stop(server, settings.quiesce_ms / 1000)
     failure = failure or server.failure
     if failure:
-        raise StartError(failure, name)
+        problem = StartError(failure, name)
+        if was_replaced and not settings.standby:
+            problem.exit_status = DEPOSED_STATUS
+        raise problem
     return _as_standby(settings, server) if server.is_next_standby else None
 
 
@@ -494,5 +504,5 @@ def main() -> int:
         run(settings)
     except (StartError, msgspec.DecodeError) as error:
         logs.tell(f"mqk: {error}")
-        return 1
+        return error.exit_status if isinstance(error, StartError) else 1
     return 0

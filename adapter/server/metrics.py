@@ -71,6 +71,9 @@ FIGURES: Mapping[str, MetricRow] = {
     ),
     "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
     "replay_s": _gauge("mqk_replay_seconds", "How long the last take-over took, replay included."),
+    "failed_steps": _counter(
+        "mqk_failed_steps_total", "Times that a step failed, and the ledger was taken over again."
+    ),
     "messages_in_memory": _gauge("mqk_messages_in_memory", "Messages whose content is in memory."),
     "pages_read": _counter("mqk_pages_read_total", "Pages of messages read back from topics."),
     "page_failures": _counter("mqk_page_failures_total", "Pages that were not there yet."),
@@ -166,6 +169,12 @@ RECEIVER: Mapping[str, MetricRow] = {
     "messages": _counter("mqk_receiver_messages_total", "Messages in those units."),
     "blocked": _gauge(
         "mqk_receiver_blocked_topics", "Inbound topics whose next unit no queue has room for."
+    ),
+    "left_out": _counter(
+        "mqk_receiver_left_out_total", "Records of no whole unit, which is sent again or had come."
+    ),
+    "later": _gauge(
+        "mqk_receiver_later_topics", "Inbound topics that wait, as a later release has sent there."
     ),
 }
 
@@ -317,7 +326,8 @@ def _network(figures: object) -> Iterator[Metric]:
         for name, one in figures["senders"].items()
     }
     yield from _by_label("transmission_queue", senders, SENDERS, "mqk_sender")
-    receiver = figures["receiver"] | {"blocked": len(figures["receiver"]["blocked"])}
+    receiver = figures["receiver"]
+    receiver = receiver | {key: len(receiver[key]) for key in ("blocked", "later")}
     for key, row in RECEIVER.items():
         yield _family(row, [], [([], receiver[key])])
 

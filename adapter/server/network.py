@@ -234,7 +234,7 @@ def known_of(entries: Sequence[DirectoryEntry]) -> inputs.QueueManagersKnown:
     names = frozenset(one.queue_manager for one in entries)
     computers = {
         (one.computer or one.queue_manager).casefold(): KnownComputer(
-            one.queue_manager, one.address
+            one.queue_manager, one.address, one.tls_address
         )
         for one in entries
     }

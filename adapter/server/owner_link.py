@@ -41,6 +41,7 @@ KNOWN_S = 5.0
 """How long the report that a standby stands by waits for its link at most."""
 READ_BYTES = 64 * 1024
 NOT_LINKED = "no link to the owner: only its ledger says whether it lives"
+NOT_FOUND = "where it is, and its key, are not found in the ledger; they are looked for again"
 
 log = structlog.get_logger("mqk.server")
 repetitions = logs.Repetitions()
@@ -125,8 +126,7 @@ class OwnerLink(OwnerSigns):
         self._loop.call_soon_threadsafe(self._watch, place)
 
     def forgive(self) -> None:
-        if self._evidence is LinkEvidence.SILENT:
-            self._evidence = LinkEvidence.NOTHING
+        self._loop.call_soon_threadsafe(self._forgive)
 
     # On the event loop.
 
@@ -171,6 +171,7 @@ class OwnerLink(OwnerSigns):
         self._want(False)
         self._place, self._proven = place, None
         if not place.key:
+            repetitions.warn(log, NOT_LINKED, reason=NOT_FOUND)
             self._known.set()
         else:
             self._known.clear()
@@ -181,7 +182,11 @@ class OwnerLink(OwnerSigns):
         while True:
             began_s = self._loop.time()
             places = [self._proven] if self._proven is not None else _places(place)
-            problems = [await self._link(where, place.key) for where in places]
+            problems = []
+            for where in places:
+                problems.append(await self._link(where, place.key))
+                if self._proven is where:
+                    break  # the owner is there, or nowhere
             self._known.set()
             repetitions.warn(log, NOT_LINKED, reason="; ".join(problems))
             # A link that has just been lost: whether the port is closed shows at once.
@@ -192,7 +197,8 @@ class OwnerLink(OwnerSigns):
         """Hold a link for as long as it lasts; return why it ended."""
         began_s = self._loop.time()
         try:
-            reader, writer = await asyncio.wait_for(where.dial(), DIAL_S)
+            async with asyncio.timeout(DIAL_S):
+                reader, writer = await where.dial()
         except ConnectionRefusedError as error:
             if self._proven is where:
                 self._evidence = LinkEvidence.ENDED
@@ -259,6 +265,11 @@ class OwnerLink(OwnerSigns):
             self._ahead, self._end_offset = frame.ahead, frame.end_offset
             self._want(frame.prepare)
 
+    def _forgive(self) -> None:
+        """Count its pings anew: it may have been frozen since it wrote what was read just now."""
+        if self._evidence is LinkEvidence.SILENT:
+            self._evidence, self._unanswered = LinkEvidence.ALIVE, 0
+
     def _want(self, is_wanted: bool) -> None:
         if is_wanted != self.is_wanted:
             self.is_wanted = is_wanted
@@ -276,7 +287,9 @@ async def _receive(
 ) -> list[codec.OwnerFrame]:
     """Return the next frames of the owner; none if nothing comes in time."""
     try:
-        data = await asyncio.wait_for(reader.read(READ_BYTES), timeout_s)
+        # Not wait_for: before Python 3.12 it may drop the cancellation of a link that is given up.
+        async with asyncio.timeout(timeout_s):
+            data = await reader.read(READ_BYTES)
     except TimeoutError:
         return []
     if not data:

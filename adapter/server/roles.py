@@ -20,6 +20,7 @@ from adapter.ledger.port import LedgerError
 from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
+from adapter.owner.owner_signs import LinkEvidence
 from adapter.server.owner_link import OwnerLink
 from adapter.server.standbys import LinkedStandby, Standbys
 from adapter.wire.standby_frames import StandbyReport
@@ -33,11 +34,12 @@ log = structlog.get_logger("mqk.server")
 
 
 class FollowerFigures(Struct, frozen=True, kw_only=True):
-    """Of a standby. owner: whom it follows. lag_records: of the ledger, which it has not applied.
-    lag_s: for how long it has not been at its end.
+    """Of a standby. owner: whom it follows. linked: the owner answers it. lag_records: of the
+    ledger, which it has not applied. lag_s: for how long it has not been at its end.
     """
 
     owner: str
+    linked: bool
     lag_records: int
     lag_s: float
 
@@ -199,6 +201,7 @@ class ServerRoles:
         progress = follower.progress
         figures = FollowerFigures(
             owner=follower.owner_text,
+            linked=self.link is not None and self.link.evidence is LinkEvidence.ALIVE,
             lag_records=progress.behind,
             lag_s=round(progress.behind_s, 3),
         )

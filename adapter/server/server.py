@@ -96,6 +96,7 @@ def _owner_settings(settings: ServerSettings, groups: Callable[[], GroupsByUser]
         heartbeat_s=settings.heartbeat_ms / 1000,
         attributes=settings.attributes,
         checks_authorities=settings.authorities,
+        registry_topic=settings.registry_topic,
         audits=settings.audit,
         groups=groups,
     )
@@ -267,7 +268,8 @@ class Server:
             await watched.first(waits, self.owner.broke, ENTRY_S)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
-        self.owner.note_parked(parked)
+        if self.owner.running:
+            self.owner.term.note_parked(parked)
 
     def _know_groups(self, by_user: GroupsByUser) -> None:
         if self.owner.running:
@@ -387,12 +389,11 @@ class Server:
 
     def figures(self) -> ServerFigures:
         owner = self.owner.statistics()
-        undone = owner.term.undone if owner.term is not None else {}
         return ServerFigures(
             queue_manager=self.name,
             connections=self.connections.count,
             owner=owner,
-            undone=undone | self.undone_besides(),
+            undone=(owner.term.undone if owner.term is not None else {}) | self.undone_besides(),
             log_lines_dropped=logs.dropped_lines(),
             version=self._program.version,
             compiled_modules=self._program.compiled_modules,
@@ -401,7 +402,7 @@ class Server:
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
-            authorities_checked=self.owner.checks_authorities,
+            authorities_checked=self.owner.settings.checks_authorities,
             mover_restarts=self.mover_watch.restarts,
             movers=self.mover_watch.figures(),
             movers_hold=self.movers_hold,

@@ -263,8 +263,6 @@ class Standbys:
         if self._timer is None:
             look = watched.callback("looking at standbys", self._look, self._broke)
             self._timer = asyncio.get_running_loop().call_later(BEAT_S, look)
-            if self._beats:
-                self._beat()
 
     def _look(self) -> None:
         """Find standbys that are silent, and show in the ledger that this owner lives."""

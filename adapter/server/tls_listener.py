@@ -1,19 +1,23 @@
 """The listener for TLS: accepts connections, and makes them clients once their handshakes are done.
 
 A client has proved nothing during a handshake, so that is bounded: how long it may take, how
-many there are at a time, and how many of one network. A connection that is too much for its network
-is closed; one that is too much for all waits to be accepted. This module does not know what clients
-send.
+many there are at a time, and how many of one address. A connection that is too much for its address
+ends the oldest handshake of that address; one that is too much for all, the oldest one of the
+network that has most. So a new client, whose handshake takes some network delays, is not kept
+waiting by those that are never done. Clients of this machine are not counted. This module does not
+know what clients send.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -31,7 +35,9 @@ HANDSHAKE_S = 5.0
 SHUTDOWN_S = 2.0
 """How long a client that is said goodbye to may take to answer."""
 HANDSHAKES = 256
-HANDSHAKES_OF_NETWORK = 32
+HANDSHAKES_OF_ADDRESS = 32
+NETWORK_BITS = {4: 24, 6: 48}
+"""Of an address of each version: what may be of one owner."""
 BACKLOG = 1024
 LOOK_S = 2.0
 """How often it is looked whether the certificate has changed."""
@@ -43,6 +49,15 @@ PAUSE_S = 0.1
 """After a connection could not be accepted: files are missing, which others give back."""
 
 log = structlog.get_logger("mqk.listener")
+
+
+class Shaking(NamedTuple):
+    """A handshake under way. address: that it is counted by; network: that of the address."""
+
+    sock: socket.socket
+    task: asyncio.Task[None]
+    address: str
+    network: str
 
 
 class TlsListener:
@@ -65,12 +80,11 @@ class TlsListener:
         self._socket: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._look: RepeatingCall | None = None
-        self._handshakes: set[asyncio.Task[None]] = set()
-        self._of_network: Counter[str] = Counter()
-        self._room = asyncio.Semaphore(HANDSHAKES)
+        self._handshakes: dict[socket.socket, Shaking] = {}
+        """Those under way, the oldest first."""
         self._silent_until_s = 0.0
         self.refused = 0
-        """Connections whose handshake failed, or that were too many of their network."""
+        """Connections whose handshake failed, or was ended for one that came later."""
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port; returns the address in use. Raises StartError."""
@@ -92,9 +106,10 @@ class TlsListener:
 
     def close(self) -> None:
         """Accept nothing more, and end handshakes."""
-        for task in (self._accepting, *self._handshakes):
-            if task is not None:
-                task.cancel()
+        if self._accepting is not None:
+            self._accepting.cancel()
+        for shaking in list(self._handshakes.values()):
+            shaking.task.cancel()
         if self._look is not None:
             self._look.cancel()
         if self._socket is not None:
@@ -103,23 +118,46 @@ class TlsListener:
     async def _accept_all(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await self._room.acquire()
             try:
                 sock, address = await loop.sock_accept(listening)
             except OSError as error:
-                self._room.release()
                 log.warning("no connection can be accepted", reason=str(error))
                 await asyncio.sleep(PAUSE_S)
                 continue
-            network = network_of(address[0])
-            if self._of_network[network] >= HANDSHAKES_OF_NETWORK:
-                self.refused += 1
-                self._room.release()
-                sock.close()
-                continue
-            self._of_network[network] += 1
-            shaking = self._shake(sock, network, addresses.written(*address[:2]))
-            self._handshakes.add(watched.task("a TLS handshake", shaking, self._broke))
+            self._begin(sock, address)
+
+    def _begin(self, sock: socket.socket, address: tuple[Any, ...]) -> None:
+        """Begin a handshake, in the place of another one if there are too many."""
+        known = network_of(address[0])
+        self._make_room(known)
+        shaking = self._shake(sock, known, addresses.written(*address[:2]))
+        task = watched.task("a TLS handshake", shaking, self._broke)
+        watched.when_done(
+            "a TLS handshake",
+            task,
+            lambda ended: sock.close() if ended.cancelled() else None,
+            self._broke,
+        )
+        self._handshakes[sock] = Shaking(sock, task, known, _owner_of(known))
+
+    def _make_room(self, address: str) -> None:
+        """End a handshake, if one more of an address would be too many."""
+        if addresses.is_loopback(address):
+            return
+        strangers = [
+            one for one in self._handshakes.values() if not addresses.is_loopback(one.address)
+        ]
+        of_address = [one for one in strangers if one.address == address]
+        if len(of_address) >= HANDSHAKES_OF_ADDRESS:
+            oldest = of_address[0]
+        elif len(strangers) >= HANDSHAKES:
+            (fullest, _), *_ = Counter(one.network for one in strangers).most_common(1)
+            oldest = next(one for one in strangers if one.network == fullest)
+        else:
+            return
+        self.refused += 1
+        oldest.task.cancel()
+        del self._handshakes[oldest.sock]
 
     async def _shake(self, sock: socket.socket, network: str, address: str) -> None:
         loop = asyncio.get_running_loop()
@@ -140,11 +178,7 @@ class TlsListener:
                 self._audit.not_authenticated("", address, "", why)
             self._note_failure(network, error)
         finally:
-            self._handshakes = {one for one in self._handshakes if not one.done()}
-            self._of_network[network] -= 1
-            if not self._of_network[network]:
-                del self._of_network[network]
-            self._room.release()
+            self._handshakes.pop(sock, None)
 
     def _note_failure(self, network: str, error: OSError) -> None:
         """Write why a certificate is not accepted, at either end; any other failure may be a
@@ -166,3 +200,13 @@ class TlsListener:
                 log.info("certificate read again")
         except StartError as error:
             log.error("the certificate before stays in use", reason=str(error))
+
+
+def _owner_of(address: str) -> str:
+    """Return the network of an address, or of what stands for one: see network_of."""
+    try:
+        found = ipaddress.ip_interface(address)
+    except ValueError:
+        return address
+    bits = min(NETWORK_BITS[found.version], found.network.prefixlen)
+    return str(found.network.supernet(new_prefix=bits))

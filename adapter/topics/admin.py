@@ -10,7 +10,7 @@ Replication 1 is allowed, and can lose what was acknowledged when that broker's 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -238,6 +238,21 @@ class TopicAdmin:
         self._servers = bootstrap_servers
         self._settings = settings
         self._admin = admin_client(bootstrap_servers, client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections, whoever refers to this still; see ledger.kafka_producers."""
+        self._admin.__exit__(None, None, None)
 
     def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Create the topics that are missing and check the others; the names of the created."""
@@ -548,30 +563,35 @@ def settings_for(
     """
     refusal = LastRefusal()
     settings = {**RECONNECTS_AT_ONCE, **(client or {}), "error_cb": refusal}
-    admin = admin_client(bootstrap_servers, settings)
-    until_s = time.monotonic() + timeout_s
-    try:
-        while not (count := _count_brokers(admin, timeout_s)):
-            if time.monotonic() > until_s:
+    with admin_client(bootstrap_servers, settings) as admin:
+        try:
+            return TopicSettings.for_brokers(_await_brokers(admin, bootstrap_servers, timeout_s))
+        except KafkaException as error:
+            admin.poll(0)
+            if refusal.text:
                 raise TopicError(
-                    f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, "
-                    "and try again",
-                    retriable=True,
-                )
-            time.sleep(POLL_S)
-    except KafkaException as error:
-        admin.poll(0)
-        if refusal.text:
+                    f"Kafka at {bootstrap_servers} refuses this client: {refusal.text}; check the "
+                    "user, the password and the certificates in the options of the Kafka client"
+                ) from error
             raise TopicError(
-                f"Kafka at {bootstrap_servers} refuses this client: {refusal.text}; check the "
-                "user, the password and the certificates in the options of the Kafka client"
+                f"Kafka at {bootstrap_servers} does not answer: {describe(error)}; check that the "
+                "brokers run and that the address is right",
+                retriable=True,
             ) from error
-        raise TopicError(
-            f"Kafka at {bootstrap_servers} does not answer: {describe(error)}; check that the "
-            "brokers run and that the address is right",
-            retriable=True,
-        ) from error
-    return TopicSettings.for_brokers(count)
+
+
+def _await_brokers(admin: AdminClient, bootstrap_servers: str, timeout_s: float) -> int:
+    """Wait until Kafka names brokers; how many."""
+    until_s = time.monotonic() + timeout_s
+    while not (count := _count_brokers(admin, timeout_s)):
+        if time.monotonic() > until_s:
+            raise TopicError(
+                f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, "
+                "and try again",
+                retriable=True,
+            )
+        time.sleep(POLL_S)
+    return count
 
 
 def _count_brokers(admin: AdminClient, timeout_s: float) -> int:

@@ -42,9 +42,11 @@ class RecordDecoder:
         described = _descriptor(headers)
         body: bytes | None = record.value() or b""
         if len(headers) == 1:  # the usual message: one record, and its descriptor
+            read = self._descriptors.read(described, body or b"")
             self._joiner.clear()
-        else:
-            body = self._joiner.take(headers.get(chunks.HEADER), body or b"")
+            return read
+        self._descriptors.read(described, b"")  # what is no message is not joined with one
+        body = self._joiner.take(headers.get(chunks.HEADER), body or b"")
         return None if body is None else self._descriptors.read(described, body)
 
     def position(self, record: Record) -> UnitPosition:

@@ -49,7 +49,7 @@ def paged(message: MessageData, at: descriptor.UnitPosition) -> Paged:
 
 
 class PageReader(Protocol):
-    """Reads messages back from their topics. Blocking, for one thread at a time."""
+    """Reads messages back from their topics. Blocking; from any thread, one read after another."""
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """Read some messages of a lane from seq on, at least that one, about count at most.
@@ -61,7 +61,7 @@ class PageReader(Protocol):
         """Keep and fetch nothing until the next read: nothing has been read for a while."""
 
     def close(self) -> None:
-        """Close the connections; idempotent."""
+        """Close the connections, soon; idempotent. Nothing is read any more."""
 
 
 class Trimmed(Struct):

@@ -5,30 +5,38 @@ offsets: transactions leave markers between, and a long message is several recor
 guessed from the nearest message whose offset is known, and what is found there corrects the guess.
 It is too far only where numbers are missing, in what was restored from a backup: then the message
 lies between, and is found by halving.
+
+A record that is no copy of a message was written by another program, or was damaged. It is passed
+over, with a line in the log: a message whose copy it was is missing, and is refused as such.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from array import array
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from math import isqrt
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from adapter.core.contract.pages import Paged
 from adapter.format import names
-from adapter.ledger.failures import error_of, explain
-from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.failures import error_of
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS
 from adapter.topics.decoder import RecordDecoder, chunk_of, is_no_message
+from adapter.topics.partition_consumer import BEYOND, CLIENT, Partition, PartitionConsumer
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError, paged
 
-CLIENT = "mqk-pages"
-READ_TIMEOUT_S = 10.0
-POLL_S = 0.5
+SHOWN_S = 60.0
+"""How long Kafka may take to show what was committed: while a partition's leader moves, seconds."""
+SHOWN_POLL_S = 0.02
+IN_USE_S = 1.0
+"""How long a close waits for a read that is under way; one that is not over by then closes."""
 PAGE_BYTES = 4 * 1024 * 1024
 STRIDE = 256
 """Seqs between two messages whose offsets are remembered."""
@@ -42,18 +50,9 @@ GUESSES = 4
 """What is not found by so many, in a lane strewn with gaps, is found by halving."""
 SINGLE_BYTES = 16 * 1024
 AHEAD = 1_000
-BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
-"""What reading behind a partition's end, or before its beginning, is answered with."""
-GONE = (
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError._UNKNOWN_TOPIC,
-    KafkaError._UNKNOWN_PARTITION,
-    *BEYOND,
-)
-"""What reading a topic that has been deleted, or lost its records, is answered with."""
+FOREIGN_MAX = 100
+"""Lanes of which the log says that they have records of others: behind these it repeats itself."""
 
-Partition = tuple[str, int]
-"""Topic and number."""
 Point = tuple[int, int]
 """A message's seq and its offset."""
 
@@ -125,28 +124,30 @@ def guess(seq: int, low: Point, high: Point | None, steps: int) -> int:
     return low[1] + min(max(passed, 0), max(offsets - 1, 0))
 
 
-class Cursor:
+class Cursor(PartitionConsumer):
     """A consumer that stands at one place. Points are shared with other cursors.
 
-    read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
+    read_on: how far it rather reads on than jumps. ahead, closed: see PartitionConsumer. For one
+    thread at a time.
     """
 
     def __init__(
-        self, settings: dict[str, Any], points: dict[Partition, Points], read_on: int, ahead: int
+        self,
+        settings: dict[str, Any],
+        points: dict[Partition, Points],
+        read_on: int,
+        ahead: int,
+        closed: threading.Event | None = None,
     ) -> None:
-        self._error = LastError()
-        self._settings = settings | {"error_cb": self._error}
-        self._consumer: Consumer | None = None
+        super().__init__(settings, ahead, closed)
         self._points = points
         self._read_on = read_on
-        self._ahead = ahead
         self._firsts: dict[Partition, int] = {}
         self._decoder = RecordDecoder()
-        self._place: Partition = ("", 0)
         self._next = 0
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
-        self._left: deque[Message] = deque()
-        self._is_late = False
+        self._foreign: set[Partition] = set()
+        """Where the log says already that there are records of others."""
 
     def read(self, place: Partition, seq: int, count: int) -> Page:
         try:
@@ -159,8 +160,8 @@ class Cursor:
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
         try:
             self._go_to(place, seq)
-            while (record := self._poll()) is not None:
-                at = self._decoder.position(record).seq
+            while (found := self._poll_copy()) is not None:
+                record, at = found
                 self._next = at + 1
                 if at >= seq and not is_no_message(record):
                     yield at, record
@@ -171,29 +172,55 @@ class Cursor:
         finally:
             self._next = 0
 
-    def blocks(self, place: Partition, seq: int) -> Iterator[list[Message]]:
+    def blocks(self, place: Partition, seq: int, through: int) -> Iterator[list[Message]]:
+        shown = seq - 1
+        until_s = time.monotonic() + SHOWN_S
         try:
             self._go_to(place, seq)
             while True:
-                if not self._left:
-                    self._fetch()
-                if self._is_late:
-                    raise self._unread(place, seq, self._error.text or "no answer")
-                taken = list(self._left)
-                self._left.clear()
-                failed = next((at for at, one in enumerate(taken) if one.error()), None)
-                if taken[:failed]:
-                    yield taken[:failed]
-                if failed is None:
+                taken, end = self._take_block(place, seq)
+                if taken:
+                    yield taken
+                    with suppress(UnreadableError):  # its reader says so
+                        shown = max(shown, self._decoder.position(taken[-1]).seq)
+                    until_s = time.monotonic() + SHOWN_S
+                if end is None:
                     continue
-                error = taken[failed].error()
-                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                if shown >= through or end >= self._written(place):
                     return
-                raise KafkaException(error)
+                if time.monotonic() > until_s:
+                    raise self._unread(
+                        place,
+                        shown + 1,
+                        f"Kafka does not show it yet, after {SHOWN_S:.0f} s: a transaction on the "
+                        "topic has not ended",
+                    )
+                time.sleep(SHOWN_POLL_S)
+                self._read_again(place, end)
         except KafkaException as error:
             raise self._failure(place, seq, error) from error
         finally:
             self._next = 0
+
+    def _take_block(self, place: Partition, seq: int) -> tuple[list[Message], int | None]:
+        """Return the records that have come, and the offset of the partition's end, if it came."""
+        if not self._left:
+            self._fetch()
+        if self._is_late:
+            raise self._unread(place, seq, self._error.text or "no answer")
+        taken = list(self._left)
+        self._left.clear()
+        failed = next((at for at, one in enumerate(taken) if one.error()), None)
+        if failed is None:
+            return taken, None
+        error = taken[failed].error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            return taken[:failed], taken[failed].offset() or 0
+        raise KafkaException(error)
+
+    def _read_again(self, place: Partition, offset: int) -> None:
+        """Read on from an end, that shows whether there is more by now."""
+        self._open().assign([TopicPartition(*place, offset)])
 
     def rest(self) -> None:
         """Keep nothing, and have nothing fetched, until the next read, which jumps.
@@ -205,11 +232,6 @@ class Cursor:
             self._decoder.clear()
             self._next = 0
             self._consumer.unassign()
-
-    def close(self) -> None:
-        if self._consumer is not None:
-            self._consumer.close()
-            self._consumer = None
 
     def _read_as_trimmed(self, place: Partition, seq: int, count: int) -> Page:
         """Read, once more if the place to begin at has been deleted since it was known."""
@@ -262,14 +284,14 @@ class Cursor:
         self._place, self._next = place, 0
         self._open().assign([TopicPartition(*place, offset)])
         try:
-            message = self._poll()
+            found = self._poll_copy()
         except KafkaException as error:
             if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
                 raise
             return None
-        if message is None:
+        if found is None:
             return None
-        seq = self._decoder.position(message).seq
+        message, seq = found
         chunk, _ = chunk_of(message)
         self._left.appendleft(message)
         self._next = seq if chunk == 0 else seq + 1  # within a message comes the next one
@@ -282,58 +304,28 @@ class Cursor:
             first = self._firsts[place] = self._bounds(place)[0]
         return first
 
-    def _bounds(self, place: Partition) -> tuple[int, int]:
-        try:
-            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
-        except KafkaException as error:
-            if error_of(error).code() == KafkaError._UNKNOWN_PARTITION:
-                self._require_there(place)
-            raise
-        if bounds is None:
-            raise self._unread(place, 0, self._error.text or "no answer")
-        return bounds
-
-    def _require_there(self, place: Partition) -> None:
-        """Raise what passes if a partition is there, of which the client remembers no leader: it
-        asks Kafka for it with this, and of itself not for five minutes.
-        """
-        topic, lane = place
-        found = self._open().list_topics(topic, READ_TIMEOUT_S).topics[topic]
-        if found.error is None and lane in found.partitions:
-            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
-
-    def _open(self) -> Consumer:
-        if self._consumer is None:
-            self._consumer = Consumer(self._settings)
-        return self._consumer
-
-    def _poll(self) -> Message | None:
-        """Return the next record; None at the end of what is committed, or if none came in time."""
-        self._is_late = False
-        if not self._left:
-            self._fetch()
-            if self._is_late:
+    def _poll_copy(self) -> tuple[Message, int] | None:
+        """Return the next record of a message, and its seq; else as _poll."""
+        while True:
+            record = self._poll()
+            if record is None:
                 return None
-        message = self._left.popleft()
-        error = message.error()
-        if error is None:
-            return message
-        if error.code() == KafkaError._PARTITION_EOF:
-            return None
-        raise KafkaException(error)
+            try:
+                chunk_of(record)
+                return record, self._decoder.position(record).seq
+            except UnreadableError as error:
+                self._pass_over(record, error)
 
-    def _fetch(self) -> None:
-        """Wait for records; what is there then is taken together."""
-        consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
-        while not self._left:
-            if time.monotonic() > deadline_s:
-                self._is_late = True
-                return
-            first = consumer.poll(POLL_S)
-            if first is not None:
-                self._left.append(first)
-                if self._ahead > 1:
-                    self._left.extend(consumer.consume(self._ahead - 1, 0))
+    def _pass_over(self, record: Message, error: UnreadableError) -> None:
+        """Note a record that is no copy of a message, once for each lane."""
+        if self._place in self._foreign or len(self._foreign) == FOREIGN_MAX:
+            return
+        self._foreign.add(self._place)
+        topic, lane = self._place
+        LOG.warning(
+            "a record of queue topic %s[%d] is not a message, and is passed over: offset %s: %s; "
+            "only the queue manager's movers may write to it", topic, lane, record.offset(), error,
+        )  # fmt: skip
 
     def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""
@@ -341,7 +333,11 @@ class Cursor:
             record = self._poll()
             if record is None:
                 return None
-            found = self._decoder.take(record)
+            try:
+                found = self._decoder.take(record)
+            except UnreadableError as error:
+                self._pass_over(record, error)
+                continue
             if found is None:
                 continue
             message, at = found
@@ -349,24 +345,11 @@ class Cursor:
                 self._points[self._place].add(at.seq, record.offset() or 0)
             return paged(message, at)
 
-    def _failure(self, place: Partition, seq: int, error: KafkaException) -> PagesUnavailableError:
-        kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
-        why = explain(error, "Read", place[0], group=CLIENT)
-        return self._unread(place, seq, why, kind)
-
-    def _unread(
-        self,
-        place: Partition,
-        seq: int,
-        why: str,
-        kind: type[PagesUnavailableError] = PagesUnavailableError,
-    ) -> PagesUnavailableError:
-        topic, lane = place
-        return kind(f"message {seq} of {topic}[{lane}] was not read: {why}")
-
 
 class KafkaPageReader:
-    """A PageReader of one queue manager's queues. For one thread.
+    """A PageReader of one queue manager's queues. One read waits for the other.
+
+    Threads that read at once are rare, as of a term that has ended and of the next one.
 
     Single messages, which selective gets ask for, are fetched by a consumer of their own that
     fetches little at a time: a page's worth for each of them would take several times as long.
@@ -393,35 +376,62 @@ class KafkaPageReader:
         }
         points: dict[Partition, Points] = {}
         few = {"fetch.message.max.bytes": SINGLE_BYTES}
-        self._pages = Cursor(settings, points, READ_ON, AHEAD)
-        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
+        self._closed = threading.Event()
+        self._turn = threading.Lock()
+        """Locked by the thread that uses the consumers."""
+        self._pages = Cursor(settings, points, READ_ON, AHEAD, self._closed)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1, self._closed)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
-        return (self._singles if count == 1 else self._pages).read(place, seq, count)
+        cursor = self._singles if count == 1 else self._pages
+        with self._turn:
+            if self._closed.is_set():
+                raise PagesUnavailableError(f"{place[0]} was not read: the reader was closed")
+            try:
+                return cursor.read(place, seq, count)
+            finally:
+                if self._closed.is_set():  # meanwhile, and it did not wait
+                    self._close()
 
     def records(
         self, queue: str, incarnation: int, lane: int, seq: int
     ) -> Iterator[tuple[int, Message]]:
         """Read a lane's records as they are, from a message on to what is its end by then.
 
-        Each with the seq of its message. Raises PagesUnavailableError.
+        For a reader that one thread uses. Each with the seq of its message. Raises
+        PagesUnavailableError.
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return self._pages.records(place, seq)
 
-    def blocks(self, queue: str, incarnation: int, lane: int, seq: int) -> Iterator[list[Message]]:
-        """Read a lane's records, as many together as have come, on to what is its end by then.
+    def blocks(
+        self, queue: str, incarnation: int, lane: int, seq: int, through: int
+    ) -> Iterator[list[Message]]:
+        """Read a lane's records, as many together as have come, from one message to another at
+        least. They begin at the first, or not far before it.
 
-        They begin at a message, or not far before it. Raises PagesUnavailableError.
+        Where they end before the last, the lane has no more: all that was written there is shown.
+        A commit is answered before Kafka shows it. As records, for one thread. Raises
+        PagesUnavailableError, also while Kafka does not show what was written.
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
-        return self._pages.blocks(place, seq)
+        return self._pages.blocks(place, seq, through)
 
     def rest(self) -> None:
-        self._pages.rest()
-        self._singles.rest()
+        with self._turn:
+            if not self._closed.is_set():
+                self._pages.rest()
+                self._singles.rest()
 
     def close(self) -> None:
+        self._closed.set()
+        if self._turn.acquire(timeout=IN_USE_S):
+            try:
+                self._close()
+            finally:
+                self._turn.release()
+
+    def _close(self) -> None:
         self._pages.close()
         self._singles.close()

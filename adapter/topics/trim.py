@@ -51,14 +51,14 @@ class KafkaTrimmer:
         if not lanes:
             return trimmed
         try:
-            admin = AdminClient(self._connection)
-            # All of them: one that has been deleted would be created again by asking for its name.
-            # And it connects: who leads a partition may be asked for ever before that.
-            there = frozenset(admin.list_topics(timeout=ANSWER_S).topics)
-            lanes = self._delete_topics(admin, lanes, there, trimmed)
-            with_bounds = self._find(lanes, there, trimmed)
-            if with_bounds:
-                self._delete(admin, with_bounds, trimmed)
+            with AdminClient(self._connection) as admin:
+                # All of them: one that has been deleted would be created again by asking for its
+                # name. And it connects: who leads a partition may be asked for ever before that.
+                there = frozenset(admin.list_topics(timeout=ANSWER_S).topics)
+                lanes = self._delete_topics(admin, lanes, there, trimmed)
+                with_bounds = self._find(lanes, there, trimmed)
+                if with_bounds:
+                    self._delete(admin, with_bounds, trimmed)
         except KafkaException as error:
             trimmed.undone |= {
                 lane: explain(error, "Describe", self._place(lane).topic)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+import uvloop
 
 from adapter import watched
 
@@ -71,3 +72,46 @@ def test_callbacks_that_raise_are_heard_of() -> None:
         "a turn ended unexpectedly",
         "a page ended unexpectedly",
     ]
+
+
+def test_a_callback_that_nothing_watches_is_heard_of() -> None:
+    heard: list[str] = []
+
+    async def main() -> None:
+        running = asyncio.get_running_loop()
+        watched.event_loop(running, heard.append)
+        running.call_soon(raising(ValueError("x")))
+        await asyncio.sleep(0)  # until what was called has run
+
+    asyncio.run(main())
+    (said,) = heard
+    assert said.startswith("the callback <Handle ")
+    assert said.endswith("ended unexpectedly: ValueError('x')")
+
+
+def test_what_a_protocol_raises_costs_its_connection_alone() -> None:
+    heard: list[str] = []
+    lost = threading.Event()
+
+    class Broken(asyncio.Protocol):
+        def data_received(self, data: bytes) -> None:
+            raise ValueError(data)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            lost.set()
+
+    async def main() -> None:
+        running = asyncio.get_running_loop()
+        watched.event_loop(running, heard.append)
+        server = await running.create_server(Broken, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(b"x")
+        async with asyncio.timeout(WAIT_S):
+            assert await reader.read() == b""
+        writer.close()
+        server.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+    assert lost.is_set()
+    assert heard == []

@@ -16,7 +16,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions
 from adapter.errors import ConnectionBroken, ConnectionClosed
 from adapter.wire.frames import AskServer
-from tests.support.loopback import Loopback
+from tests.support.loopback import Loopback, OnCommand
 
 
 async def connected(server: Loopback, silence_s: float) -> TaskChannel:
@@ -143,3 +143,25 @@ async def test_closing_is_no_loss(server: Loopback, lines: Callable[[], list[str
     with pytest.raises(ConnectionClosed):
         await getting
     assert lines() == []
+
+
+async def test_a_put_that_is_cancelled_while_the_session_is_resumed_leaves_no_gap(
+    server: Loopback,
+) -> None:
+    """Its number does not come any more, and the queue manager waits for it no longer."""
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put(b"first")
+        server.holds = (c.SessionResume,)
+        resuming = OnCommand(server, c.SessionResume)
+        server.cut_all()
+        await asyncio.to_thread(resuming.arrived.wait)
+        putting = [asyncio.create_task(queue.put(b"%d" % n)) for n in range(3)]
+        await asyncio.sleep(0.05)
+        putting[1].cancel()
+        await asyncio.sleep(0.05)
+        server.release()
+        ended = await asyncio.gather(*putting, return_exceptions=True)
+        assert isinstance(ended[1], asyncio.CancelledError)
+        assert server.bodies("Q") == [b"first", b"0", b"2"]
+        assert qm.statistics()["connections_lost"] == 1

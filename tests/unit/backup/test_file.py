@@ -126,6 +126,11 @@ def compressed(*frames: Frame) -> bytes:
     return zlib.compress(b"".join(struct.pack(">I", len(one)) + one for one in raw))
 
 
+def compressed_as(frame: bytes) -> bytes:
+    """One block of bytes that are meant to be a frame."""
+    return zlib.compress(struct.pack(">I", len(frame)) + frame)
+
+
 def test_frames_that_are_missing_are_found(tmp_path: Path) -> None:
     """Each block has its checksum; the last frame says how many there are."""
     path = tmp_path / "less"
@@ -150,6 +155,8 @@ def test_frames_that_are_missing_are_found(tmp_path: Path) -> None:
         zlib.compress(struct.pack(">I", 99) + b"short"),
         zlib.compress(b"ab"),
         zlib.compress(bytes(files.BLOCK_BYTES_MAX + 1)),
+        zlib.compress(struct.pack(">I", 50_000) + b"\x91" * 50_000),
+        compressed_as(msgspec.msgpack.encode(FRAMES[0]).replace(b"Q", b"\xff")),
     ],
 )
 def test_a_block_that_is_none_is_damage(tmp_path: Path, content: bytes) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.channel.handshake import back_off_s
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from tests.support.loopback import Loopback
@@ -61,3 +62,21 @@ def test_after_the_first_welcome_only_that_queue_manager_will_do(
     server.start()
     with pytest.raises(e.ConnectionBroken, match="QM1 is not at this address"):
         qm.queues()
+
+
+@pytest.mark.parametrize(
+    ("attempts", "longest_s"),
+    [(1, 0.02), (2, 0.04), (3, 0.08), (4, 0.16), (5, 0.32), (6, 0.64), (7, 1), (8, 1), (9_999, 1)],
+)
+def test_clients_of_a_queue_manager_that_comes_back_do_not_all_come_at_once(
+    attempts: int, longest_s: float
+) -> None:
+    """Each waits longer each time, up to a second, and up to half of that less, by chance."""
+    drawn_s = [back_off_s(attempts) for _ in range(300)]
+    assert longest_s / 2 <= min(drawn_s) < longest_s * 0.6
+    assert longest_s * 0.9 < max(drawn_s) <= longest_s
+    assert len(set(drawn_s)) > 250
+
+
+def test_the_first_attempt_is_made_at_once() -> None:
+    assert back_off_s(0) == 0

@@ -161,6 +161,9 @@ def test_finding_users_9_what_a_queue_manager_says_of_itself_is_found() -> None:
         ("problem", "topic parked"),
         ("problem", "the ledger was not trimmed"),
     ]
+    waits = {"network": {"receiver": {"later": {"mq.QMB.in.QMA": "offset 7: version 9"}}}}
+    (found,) = doctor.troubles(waits)
+    assert found.text == "mq.QMB.in.QMA, offset 7: version 9: upgrade this queue manager"
     well = {"ledger_waits_s": 0.1, "movers_hold": "", "movers_parked": {}, "undone": {}}
     assert not list(doctor.troubles(well))
 

@@ -1,9 +1,11 @@
 """mqk get: what is printed is gone, what could not be printed is not."""
 
 import json
+import sys
 
 import pytest
 
+import adapter
 from adapter.cli import get
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
@@ -138,3 +140,15 @@ def test_finding_users_20_a_selection_names_any_property_in_quotes(
     assert at("put", "Q", "x", "--property", "my-prop=a").status == 0
     assert at("get", "Q", "--selection", "\"my-prop\" = 'a'").out == "x\n"
     assert "my-prop in double quotes" in " ".join(at("put", "--help").out.split())
+
+
+def test_a_body_gives_no_orders_to_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    message = adapter.Message("a\x1b]0;title\x07\u202eb\n\tc\xff")
+    get.show(message, False, False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    get.show(message, False, False)
+    get.show(message, False, True)
+    plain = message.body.decode()
+    assert capfd.readouterr().out == f"{plain}\na\\x1b]0;title\\x07\\u202eb\n\tc\xff\n{plain}"

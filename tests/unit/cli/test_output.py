@@ -101,3 +101,11 @@ def test_a_list_is_a_table_or_an_object_a_line(
     output.listing(found, True, ("name", "size"))
     emitted = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert emitted == [{"name": "A", "size": 1}, {"name": "B", "size": 22}][:count]
+
+
+def test_json_gives_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    said = {"name": "a\x1b]0;t\x07\x9b31m\u202e\u2028\U000e0001ä"}
+    output.emit(said)
+    out = capsys.readouterr().out
+    assert out[:-1].isprintable()
+    assert json.loads(out) == said

@@ -54,6 +54,17 @@ def test_what_failures_leave_behind_is_told_and_harmless() -> None:
 
 
 DEFINED = r.QueueDefined("Q", 0, {})
+CHANGED = r.QueueAltered("NONE", {})
+"""Of a queue that is not there."""
+
+
+def lost(puts: int = 1) -> r.Record:
+    """Return the record of the last of some messages put on a queue that is not there."""
+    client = client_on("NONE")
+    for _ in range(puts):
+        client.put("a")
+    (record,) = entries.decode(client.core.entries[-1])
+    return record
 
 
 @pytest.mark.parametrize(
@@ -64,7 +75,8 @@ DEFINED = r.QueueDefined("Q", 0, {})
         (bytes([9]) + entry(2)[1:], "the record has version 9 and this mqk reads up to version 5"),
         (encode(ENTRY, OWNER, 2, b"\x01\x02\x44"), "unreadable: entry: "),
         (encode(ENTRY, OWNER, 2, b"\x07"), "unreadable: entry: schema version 7"),
-        (entry(2, r.QueueDeleted("NONE")), "QueueDeleted cannot be applied: KeyError('NONE'); "),
+        (entry(2, lost()), "UnitCommitted cannot be applied: UnfitError('a message was put on qu"),
+        (entry(2, CHANGED), "QueueAltered does not fit the records before it: it is about someth"),
     ],
 )
 def test_what_must_not_be_is_an_anomaly(value: bytes | None, words: str) -> None:
@@ -74,10 +86,7 @@ def test_what_must_not_be_is_an_anomaly(value: bytes | None, words: str) -> None
 
 
 def test_the_rest_is_judged_all_the_same() -> None:
-    broken = [r.QueueDeleted("NONE")]
-    told = found(
-        changed(), entry(1, *broken), b"x", entry(2, *broken), encode(ENTRY, OWNER, 3, b"")
-    )
+    told = found(changed(), entry(1, lost()), b"x", entry(2, lost(2)), encode(ENTRY, OWNER, 3, b""))
     assert [one.offset for one in told] == [1, 2, 4], "replay ends with the first that fails"
 
 

@@ -22,7 +22,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Any, ...], dict[
 def test_options(mqk: Mqk, called: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> None:
     options = "--processes 3 --threads 2 --prefetch 8 --stop-timeout 5 --reload --retry-times 7"
     more = "--retry-backoff 2 --retry-backoff-max 60 --retry-jitter 0.5 --retry-then FAILED"
-    health = "--health-file /tmp/h --health-port 9500 --health-host 0.0.0.0 --qmgr host:1"
+    health = "--health-file /tmp/mqk-health --health-port 9500 --health-host 0.0.0.0 --qmgr host:1"
     said = mqk("worker", "shop:handle", "-q", "Q", *f"{options} {more} {health}".split())
     assert said.status == 0
     ((given, named),) = called
@@ -35,7 +35,7 @@ def test_options(mqk: Mqk, called: list[tuple[tuple[Any, ...], dict[str, Any]]])
         "retry": adapter.Retry(7, 2.0, 0.5, "FAILED", 60.0),
         "stop_timeout": 5.0,
         "reload": True,
-        "health_file": Path("/tmp/h"),
+        "health_file": Path("/tmp/mqk-health"),
         "health_port": 9500,
         "health_host": "0.0.0.0",
         "application": "mqk worker shop:handle",

@@ -237,6 +237,35 @@ def test_a_program_that_is_faster_than_its_producer_costs_about_one_get_a_messag
     assert server.count(c.Get) - gets < 130
 
 
+def test_a_loop_tries_seldom_while_the_queue_is_short_and_soon_after_it_was_long(
+    server: Loopback, connect: Connect, queue: adapter.Queue
+) -> None:
+    """Its patience doubles with each attempt that finds nothing, and halves with each that finds
+    something: a burst does not pay for quiet hours before the last one.
+    """
+    producer = connect()
+    units = queue.units(timeout=5, prefetch=8)
+
+    def steps_alone() -> int:
+        """How many units of a burst are got one by one, before several are ahead."""
+        burst = BODIES * 3
+        producer.queue("Q").put_many(burst)
+        ahead = []
+        for left in reversed(range(len(burst))):
+            with next(units):
+                pass
+            ahead.append(left - len(server.bodies("Q")))
+        return next(step for step, count in enumerate(ahead) if count > 1)
+
+    assert steps_alone() <= 2
+    for _ in range(320):
+        producer.put("Q", b"alone")
+        with next(units):
+            pass
+    assert 16 < steps_alone() <= 64
+    assert steps_alone() <= 4
+
+
 def test_the_loop_ends_when_nothing_comes_in_time(server: Loopback, queue: adapter.Queue) -> None:
     queue.put_many([b"1", b"2"])
     waits: list[int] = []

@@ -11,6 +11,7 @@ from adapter.ledger.envelope import (
     encode_entry,
 )
 from adapter.ledger.port import LastRecord, LedgerMismatch
+from adapter.ledger.seals import KEY_BYTES, SealKeys, Seals
 from adapter.ledger.signs import (
     Seen,
     announcement,
@@ -119,6 +120,22 @@ def test_what_a_later_version_wrote_is_told() -> None:
 
 def test_what_an_owner_announced() -> None:
     records = seen(change(A, b"first"), b"text", entry(A, 1), change(B, b"second"), entry(B, 1))
-    assert announcement(records, A) == "first"
-    assert announcement(records, B) == "second"
-    assert announcement(records, b"c" * 16) == ""
+    assert announcement(records, A) == ("first", True)
+    assert announcement(records, B) == ("second", True)
+    assert announcement(records, b"c" * 16) == ("", False)
+
+
+def test_what_an_owner_announced_again_when_the_first_one_is_gone() -> None:
+    records = seen(entry(A, 1), probe(A, b"again"), probe(A), probe(B), entry(A, 2), entry(B, 1))
+    assert announcement(records, A) == ("again", True)
+    assert announcement(records, B) == ("", False)
+
+
+def test_a_forged_announcement_is_none_where_a_sealed_one_is() -> None:
+    seals = Seals("t", SealKeys((b"k" * KEY_BYTES,)))
+    sealed = seals.seal(seals.begins_with, probe(A, b"sealed"))
+    stranger = Seals("t", SealKeys((b"s" * KEY_BYTES,)))
+    others = stranger.seal(stranger.begins_with, probe(A, b"by another key"))
+    forged = probe(A, b"forged")
+    assert announcement(seen(forged, sealed, forged, others), A, seals) == ("sealed", True)
+    assert announcement(seen(forged, others), A, seals) == ("forged", False)

@@ -139,6 +139,12 @@ class SnapshotsTopic:
     def __exit__(self, *_problem: object) -> None:
         pass
 
+    def purge(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
     def is_there(self, _within_s: float | None = None) -> bool:
         return True
 

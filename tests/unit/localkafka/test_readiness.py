@@ -1,13 +1,17 @@
-"""Whether a broker runs on its data, as its lock says."""
+"""Whether a broker runs on its data, as its lock says, and when it is ready."""
 
 import fcntl
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from adapter.localkafka.readiness import await_unused, is_in_use
+from adapter.localkafka import readiness
+from adapter.localkafka.readiness import await_ready, await_unused, is_in_use
 
 
 def test_data_without_a_lock_is_not_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,3 +53,24 @@ def test_a_broker_is_told_from_another_process_that_asks(
         assert other.stdout.readline() == b"locked\n"
         assert is_in_use(tmp_path) == is_broker
         other.communicate(timeout=30)
+
+
+def test_a_broker_that_answers_slowly_is_given_longer_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A machine with too much to do never answers a client that gives up too early."""
+    given: list[float] = []
+
+    class Slow:
+        def list_topics(self, timeout: float) -> SimpleNamespace:
+            given.append(timeout)
+            if timeout < readiness.REQUEST_TIMEOUT_S_MAX or len(given) < 7:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            return SimpleNamespace(brokers={1: None})
+
+    monkeypatch.setattr(readiness, "_listens", lambda _plan: True)
+    monkeypatch.setattr(readiness, "_quiet_admin", lambda _address: Slow())
+    monkeypatch.setattr(readiness.Patience, "check", lambda *_: None)
+    plan: Any = SimpleNamespace(number=1, address="", port=1)
+    await_ready([plan], lambda: None)
+    assert given == [2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]

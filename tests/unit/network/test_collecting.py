@@ -1,16 +1,18 @@
 """Collecting units from the records of an inbound topic."""
 
 import random
+import struct
 
 import pytest
 
-from adapter.core.contract.arrivals import Lowest, Origin
+from adapter.core.contract.arrivals import ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.arrivals import Arrivals
 from adapter.format import chunks, descriptor, transfer
 from adapter.format.transfer import Transfer
 from adapter.network.collecting import (
-    INCOMPLETE_MS,
+    INCOMPLETE_S,
     INVALID_RECORD,
     INVALID_TRANSFER,
     NOT_AUTHORIZED,
@@ -18,6 +20,7 @@ from adapter.network.collecting import (
     ReadyUnit,
 )
 from adapter.network.port import ReceivedRecord
+from tests.support.examples import examples
 
 TOPIC = "mq.QMB.in.QMA"
 Record = tuple[dict[str, bytes | None], bytes]
@@ -73,7 +76,7 @@ class Topic:
         found: list[ReadyUnit] = []
         for offset in range(start, len(self.records)):
             headers, value = self.records[offset]
-            found += collector.take(ReceivedRecord(TOPIC, offset, value, headers, time_ms=offset))
+            found += collector.take(ReceivedRecord(TOPIC, offset, value, headers), 0.0)
         return found
 
 
@@ -170,7 +173,7 @@ def test_what_is_no_message_says_why() -> None:
         headers | {chunks.HEADER: b"?"},
     ]
     topic.records = [(one, b"%d" % at) for at, one in enumerate(broken)]
-    found = [one.given.messages[0] for one in topic.read()]
+    found = [arrival for one in topic.read() for arrival in one.given.messages]
     assert [arrival.code for arrival in found] == [INVALID_RECORD, *[INVALID_TRANSFER] * 3]
     assert [arrival.message.body for arrival in found] == [value for _, value in topic.records]
 
@@ -192,14 +195,21 @@ def test_a_record_within_a_unit_moves_no_position_behind_the_unit() -> None:
     assert [one.given.offset for one in found] == [0, 0, 5]
 
 
-def test_no_position_waits_for_a_unit_that_nobody_completes() -> None:
+def test_no_position_waits_for_ever_for_a_unit_that_nobody_completes() -> None:
+    """And what came of it is kept: its rest may come all the same."""
     collector = InboundCollector("QMB", TOPIC, "topic 1", "QMA")
-    headers, value = sent(b"s", 1, 3)[0]
-    collector.take(ReceivedRecord(TOPIC, 7, value, headers, time_ms=1_000))
-    collector.give_up(1_000 + INCOMPLETE_MS)
-    assert collector.position == 7
-    collector.give_up(1_001 + INCOMPLETE_MS)
-    assert collector.position == 8
+    unit = [
+        ReceivedRecord(TOPIC, at, value, head) for at, (head, value) in enumerate(sent(b"s", 1, 3))
+    ]
+    assert collector.take(unit[0], 1.0) == []
+    assert not collector.is_waiting(1.0 + INCOMPLETE_S)
+    assert collector.wait_no_longer(1.0 + INCOMPLETE_S) == []
+    assert collector.position == 0
+    assert collector.is_waiting(1.1 + INCOMPLETE_S)
+    assert collector.wait_no_longer(1.1 + INCOMPLETE_S) == []
+    assert collector.position == 1
+    (whole,) = [found for one in unit[1:] for found in collector.take(one, 500.0)]
+    assert seqs(whole) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -229,3 +239,123 @@ def test_nothing_is_lost_whatever_is_mixed_and_wherever_reading_begins(seed: int
     assert all(came[queue] >= set(range(1, first[queue])) for queue in "AB")
     plain = {at + 1 for at, (headers, _) in enumerate(topic.records) if "mq.queue" in headers}
     assert came[""] == plain
+
+
+def later(header: str, records: list[Record]) -> list[Record]:
+    """Records as a later release writes them: another version of a header."""
+    return [
+        (headers | {header: bytes((31,)) + (headers[header] or b"")[1:]}, value)
+        for headers, value in records
+    ]
+
+
+@pytest.mark.parametrize("header", [transfer.HEADER, descriptor.HEADER])
+def test_what_a_later_release_has_sent_is_waited_for(header: str) -> None:
+    """Nothing of it is a dead letter, and nothing behind it overtakes it."""
+    for at in range(3):
+        unit = sent(b"s", 2, 3)
+        unit[at : at + 1] = later(header, unit[at : at + 1])
+        topic = Topic()
+        topic.records = [*sent(b"s", 1, 1), *unit, *sent(b"s", 5, 1)]
+        collector = InboundCollector("QMB", TOPIC, "topic 1", "QMA")
+        found = [
+            one
+            for offset, (headers, value) in enumerate(topic.records)
+            for one in collector.take(ReceivedRecord(TOPIC, offset, value, headers), 0.0)
+        ]
+        assert [seqs(one) for one in found] == [[1]]
+        assert "a later release wrote it" in collector.later
+        assert (collector.position, collector.unreadable) == (1, 0)
+
+
+def in_chunks(record: Record, count: int) -> list[Record]:
+    """A record as the chunks of a body that consists of parts."""
+    headers, value = record
+    parts = [value + b".%d;" % at for at in range(count)]
+    if count == 1:
+        return [(headers, parts[0])]
+    place = struct.Struct(">II").pack
+    return [(headers | {chunks.HEADER: place(at, count)}, one) for at, one in enumerate(parts)]
+
+
+class CoreOfArrivals:
+    """What core makes of what is given: it drops what came, and reads on from positions."""
+
+    def __init__(self) -> None:
+        self.arrivals = Arrivals()
+        self.position = 0
+        self.good: list[bytes] = []
+        self.dead: list[bytes] = []
+        self.units: list[set[bool]] = []
+
+    def take(self, given: ArrivedUnit) -> None:
+        new = [
+            one
+            for one in given.messages
+            if not self.arrivals.has(given.origin, one.lane, one.seq, one.n)
+        ]
+        self.good += [one.message.body for one in new if not one.code]
+        self.dead += [one.message.body for one in new if one.code]
+        self.units.append({bool(one.code) for one in new})
+        for one in new:
+            self.arrivals.lane(given.origin, one.lane).add(one.seq, one.n)
+        self.arrivals.forget_below(given.origin, given.lowest)
+        self.position = max(self.position, given.offset)
+
+
+@pytest.mark.parametrize("seed", range(examples(150)))
+def test_what_is_damaged_is_a_dead_letter_with_all_of_its_unit(seed: int) -> None:
+    """Units of several messages of several records, mixed with those of another queue; some headers
+    are damaged, and the reader begins again now and then. Every record of a unit that was sent is
+    somewhere, once; a unit is on the queue whole, or dead.
+    """
+    chance = random.Random(seed)
+    topic, expected, first = Topic(), list[bytes](), {"A": 1, "B": 1}
+    units: list[list[bytes]] = []
+    written: dict[str, list[Record]] = {"A": [], "B": []}
+    for _ in range(8):
+        queue = chance.choice("AB")
+        size = chance.randint(1, 4)
+        unit = sent(b"s", first[queue], size, queue=queue, body=queue.encode())
+        records = [
+            piece
+            for at, (headers, _) in enumerate(unit)
+            for piece in in_chunks(
+                (headers, b"%s%d" % (queue.encode(), first[queue] + at)),
+                chance.choice([1, 1, 2, 3]),
+            )
+        ]
+        first[queue] += size
+        units.append([value for _, value in records])
+        expected += units[-1]
+        written[queue] += records
+    while any(written.values()):
+        topic.records.append(chance.choice([one for one in written.values() if one]).pop(0))
+    damaged = chance.sample(range(len(topic.records)), chance.randint(0, 3))
+    for at in damaged:
+        headers, value = topic.records[at]
+        names = [
+            name for name in headers if name in (transfer.HEADER, descriptor.HEADER, chunks.HEADER)
+        ]
+        topic.records[at] = headers | {chance.choice(names): b"?"}, value
+    core = CoreOfArrivals()
+    while core.position < len(topic.records):
+        collector = InboundCollector("QMB", TOPIC, "topic 1", "QMA")
+        collector.next = core.position
+        until = chance.choice([core.position + chance.randint(1, 30), len(topic.records)])
+        for offset in range(core.position, min(until, len(topic.records))):
+            headers, value = topic.records[offset]
+            for one in collector.take(ReceivedRecord(TOPIC, offset, value, headers), 0.0):
+                core.take(one.given)
+        if until >= len(topic.records):
+            for one in collector.wait_no_longer(INCOMPLETE_S + 1):
+                core.take(one.given)
+            break
+    found = b"".join(core.good + core.dead).split(b";")
+    assert sorted(found[:-1]) == sorted(b"".join(expected).split(b";")[:-1])
+    good = set(b"".join(core.good).split(b";"))
+    for values in units:
+        pieces = {piece for value in values for piece in value.split(b";") if piece}
+        assert pieces <= good or not pieces & good
+    if not damaged:
+        assert not core.dead

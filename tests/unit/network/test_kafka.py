@@ -9,8 +9,9 @@ from confluent_kafka import KafkaError, KafkaException
 from adapter.ledger.seals import NO_KEYS
 from adapter.logs import LogSettings
 from adapter.network import kafka
+from adapter.network.collecting import INCOMPLETE_S
 from adapter.network.kafka import KafkaTopicWriter, KafkaTransport
-from adapter.network.port import NetworkError
+from adapter.network.port import NetworkError, SentRecord
 from adapter.server.kafka_wiring import KafkaSettings, Wired
 from adapter.topics.admin import TopicSettings
 
@@ -57,3 +58,40 @@ class Remembers:
 def test_a_topic_that_had_no_leader_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "Consumer", Remembers)
     assert kafka.KafkaFollower("k:9092", {}).bounds("mq.QM1.in.QM2") == (4, 7)
+
+
+class Acknowledges:
+    """A producer whose records are all acknowledged, after so many seconds."""
+
+    def __init__(self, clock: list[float], takes_s: float) -> None:
+        self._clock, self._takes_s = clock, takes_s
+
+    def produce(self, *_: object, **__: object) -> None:
+        pass
+
+    def __len__(self) -> int:
+        return 0
+
+    def poll(self, _timeout_s: float) -> int:
+        return 0
+
+    def flush(self, _timeout_s: float) -> int:
+        self._clock[0] += self._takes_s
+        return 0
+
+
+@pytest.mark.parametrize("takes_s", [1.0, 31.0, 600.0])
+def test_a_unit_that_was_written_too_slowly_is_sent_again(
+    takes_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process was stopped meanwhile: the destination waits for a unit for a minute."""
+    clock = [0.0]
+    monkeypatch.setattr(kafka, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(kafka, "Producer", lambda _settings: Acknowledges(clock, takes_s))
+    writer = KafkaTopicWriter("nowhere:9", {})
+    records = [SentRecord(b"1"), SentRecord(b"2")]
+    if takes_s < INCOMPLETE_S / 2:
+        writer.append("topic", records)
+        return
+    with pytest.raises(NetworkError, match="took so long"):
+        writer.append("topic", records)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -14,9 +15,10 @@ from adapter.core.inputs import Stopped
 from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
-from adapter.ledger.snapshots import MemorySnapshots
+from adapter.ledger.port import LedgerMismatch, LedgerReader, LedgerUnavailable, Position
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.owner import liveness, processes
+from adapter.owner.announcement import OwnerPlace, announcement
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import (
     GIVE_WAY_S,
@@ -300,6 +302,73 @@ def test_it_begins_again_with_a_newer_snapshot() -> None:
         await owner.stop()
 
     asyncio.run(main())
+
+
+class Watching(OwnerSigns):
+    """Notes who is to be watched, and where."""
+
+    def __init__(self) -> None:
+        self.watched: list[tuple[bytes, str]] = []
+
+    def watch(self, owner: bytes, place: OwnerPlace) -> None:
+        self.watched.append((owner, place.address))
+
+
+@pytest.mark.parametrize("why", ["Kafka does not answer", "it was trimmed"])
+def test_where_the_owner_is_is_asked_until_it_is_known(why: str) -> None:
+    log, here = MemoryLog(), OwnerPlace("HOST:1", key=b"k" * 32)
+    ledger = MemoryLedger(log)
+    said = announcement("QM1", here)
+    ledger.take_over(ELSEWHERE, said.written, lambda _entry: None)
+    standby = Standby(log, step_s=0.1)
+    follower, watching = standby.follower, Watching()
+    follower._signs = follower._watch._signs = watching
+    asked: list[float] = []
+    announcement_of = follower._ledger.announcement_of
+
+    def ask(owner: bytes) -> str:
+        asked.append(standby.time.s)
+        if len(asked) < 5 and why == "Kafka does not answer":
+            raise LedgerUnavailable("no answer")
+        return announcement_of(owner)
+
+    follower._ledger.announcement_of = ask  # type: ignore[method-assign]
+    if why == "it was trimmed":
+        ledger.append(entries.encode([]))
+        cut = Snapshot(ledger.durable(), 1, [entries.encode([])])
+        standby.snapshots.write(cut)
+        ledger.trim(cut.after.offset)
+    for _ in range(500):
+        assert follower.step() is None
+        ledger.append(entries.encode([]))  # it lives
+        if len(asked) == 4 and why == "it was trimmed":
+            ledger.announce_again()
+    assert watching.watched == [(ELSEWHERE, ""), (ELSEWHERE, "HOST:1")]
+    assert follower.owner_text == said.text
+    assert len(asked) == 5, "it is known then"
+    pauses = [after - before for before, after in pairwise(asked)]
+    assert pauses == sorted(pauses), "each is longer"
+    assert pauses[0] < 2.0
+
+
+def test_a_snapshot_topic_that_cannot_be_read_does_not_end_a_standby() -> None:
+    """It needs no newer snapshot for what it follows."""
+    log = MemoryLog()
+    ledger = owned(log, ELSEWHERE, entries.encode([]))
+    standby = Standby(log, entries_max=3)
+    assert standby.follower.step() is None
+    asked = 0
+
+    def newest() -> None:
+        nonlocal asked
+        asked += 1
+        raise LedgerMismatch("it was created again")
+
+    for _ in range(20):
+        assert standby.follower.step() is None
+        standby.snapshots.newest = newest  # type: ignore[method-assign]
+        ledger.append(entries.encode([]))
+    assert 2 < asked < 10
 
 
 def cut_snapshot(bench: Bench, snapshots: MemorySnapshots) -> None:

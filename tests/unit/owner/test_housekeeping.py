@@ -1,12 +1,13 @@
 """When snapshots are written and of what, when the ledger is trimmed, and what a stop leaves."""
 
 import asyncio
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from adapter.core import inputs
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import Denial
 from adapter.core.contract.limits import Limits
@@ -20,12 +21,18 @@ from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.owner import housekeeping
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import ManualClock
-from adapter.owner.housekeeping import NOT_LOOKED_AT, NOT_TRIMMED, TRIM_PAUSE_SWEEPS
+from adapter.owner.housekeeping import (
+    NOT_DELETED,
+    NOT_LOOKED_AT,
+    NOT_TRIMMED,
+    SNAPSHOT_FAILED,
+)
 from adapter.owner.owner import Owner as RealOwner
 from adapter.owner.parts import DRAIN_S
 from adapter.owner.replay import Replayed, take_over
+from adapter.owner.retries import PAUSE_SWEEPS, PAUSE_SWEEPS_MAX
 from adapter.owner.storage import CopyStatus, HousekeepingBounds, Storage
-from adapter.topics.port import Page, PagesUnavailableError
+from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed
 from tests.simulation.storage import Owner
 from tests.support.core import Client
 
@@ -165,6 +172,29 @@ def test_what_has_been_copied_meanwhile_is_not_in_it() -> None:
     assert owner.keeping.snapshots == 1
     assert place.bodies("A") == []
     assert place.replayed().qm.queues["A"].depth == 8
+
+
+def test_who_owns_the_ledger_is_in_it_behind_each_snapshot() -> None:
+    """So a standby that starts then finds the owner; nothing is trimmed before that is written."""
+    place = Place()
+    owner, client = place.owner()
+    ident = owner.ledger.durable().owner
+    said = MemoryLedger(place.log).announcement_of(ident)
+    assert said
+    for snapshots in range(1, 5):
+        put(client, 8)
+        place.all_copied()
+        place.log.unwritable = "a test says so"
+        sweep(owner, 3)
+        first = place.log.first
+        assert owner.keeping.snapshots == snapshots - 1
+        place.log.unwritable = ""
+        put(client, 8)
+        place.all_copied()
+        sweep(owner, PAUSE_SWEEPS + 4)  # it is tried again after a pause
+        assert owner.keeping.snapshots == snapshots
+        assert place.log.first > first
+        assert MemoryLedger(place.log).announcement_of(ident) == said
 
 
 def test_messages_of_a_parked_queue_are_in_it_and_the_ledger_is_kept() -> None:
@@ -307,7 +337,7 @@ def test_a_ledger_that_may_not_be_trimmed_is_reported_and_trimmed_later(
         sweep(owner)
     assert owner.keeping.undone == {NOT_TRIMMED: why}
     assert owner.keeping.snapshot_failures == 0
-    sweep(owner, TRIM_PAUSE_SWEEPS - 1)
+    sweep(owner, PAUSE_SWEEPS - 1)
     assert place.log.first == 0, "it is not tried at every sweep"
     sweep(owner, 2)
     assert place.log.first > 0
@@ -330,6 +360,127 @@ def test_what_may_not_be_looked_at_is_reported_until_it_may() -> None:
     why.clear()
     sweep(owner, 2)
     assert owner.keeping.undone == {}
+
+
+class BrokenSnapshots(MemorySnapshots):
+    """Snapshots that cannot be written, so many times."""
+
+    def __init__(self, fails: int) -> None:
+        super().__init__()
+        self.left = fails
+
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
+        if self.left:
+            self.left -= 1
+            raise OverflowError("Python int too large to convert to C long")
+        super().write(snapshot, within_s)
+
+
+def with_broken_snapshots(
+    fails: int, bounds: HousekeepingBounds | None = None
+) -> tuple[Place, BrokenSnapshots]:
+    place = Place(bounds=bounds)
+    broken = BrokenSnapshots(fails)
+    place.snapshots = place.storage.snapshots = broken
+    return place, broken
+
+
+def test_a_snapshot_that_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
+    place, broken = with_broken_snapshots(3)
+    owner, client = place.owner()
+    put(client, 8)
+    place.all_copied()
+    attempts: list[int] = []
+    for at in range(10 * PAUSE_SWEEPS):
+        left = broken.left
+        sweep(owner)
+        if broken.left < left:
+            attempts.append(at)
+            assert "OverflowError" in owner.keeping.undone[SNAPSHOT_FAILED]
+            put(client, 1)
+        place.all_copied()
+    pauses = [after - before for before, after in itertools.pairwise(attempts)]
+    assert len(attempts) == 3
+    assert PAUSE_SWEEPS <= pauses[0] < 2 * PAUSE_SWEEPS <= pauses[1]
+    assert owner.keeping.undone == {}
+    assert owner.keeping.snapshot_failures == 3
+    assert broken.newest() is not None
+    assert place.log.first > 0
+
+
+def test_an_owner_serves_on_without_snapshots_and_says_when_a_start_would_take_long() -> None:
+    place, broken = with_broken_snapshots(10**9, HousekeepingBounds(behind_bytes=20_000))
+    owner, client = place.owner()
+    for _ in range(4 * PAUSE_SWEEPS):
+        put(client, 1)
+        place.all_copied()
+        sweep(owner)
+    trouble = owner.keeping.trouble
+    assert trouble.startswith("no snapshot can be written, and a start would have to read")
+    assert "OverflowError" in trouble
+    broken.left = 0
+    sweep(owner, PAUSE_SWEEPS_MAX)
+    assert owner.keeping.trouble == ""
+    assert broken.newest() is not None
+
+
+def test_a_state_that_cannot_be_described_ends_no_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The snapshot is cut on the owner's thread."""
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    with monkeypatch.context() as broken:
+        broken.setattr(dispatch, "snapshot", raiser(KeyError("Q")))
+        sweep(owner, 3)
+    assert owner.keeping.undone == {SNAPSHOT_FAILED: "KeyError('Q')"}
+    put(client, 1)
+    place.all_copied()
+    sweep(owner, 2 * PAUSE_SWEEPS)
+    assert owner.keeping.undone == {}
+    assert place.snapshots.newest() is not None
+
+
+def raiser(error: Exception) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_what_fails_in_another_thread_ends_no_owner() -> None:
+    """Trimming the ledger, deleting consumed messages, looking at topics, writing snapshots."""
+
+    class Trimmer:
+        def trim(self, lanes: Mapping[LaneKey, int]) -> Trimmed:
+            raise ZeroDivisionError(f"{len(lanes)}")
+
+    place, _ = with_broken_snapshots(1, HousekeepingBounds(audit_sweeps=3))
+    place.storage.trimmer = Trimmer()
+    place.storage.retention_ms = 0
+    place.storage.topic_problems = raiser(ZeroDivisionError("topics"))  # type: ignore[assignment]
+
+    async def run() -> None:
+        ledger = MemoryLedger(place.log)
+        ledger.trim = raiser(ZeroDivisionError("trim"))  # type: ignore[method-assign]
+        owner = RealOwner("QM1", ledger, ManualClock(), Front(), storage=place.storage)
+        await owner.start()
+        keeping = owner.term.housekeeping
+        assert keeping is not None
+        keeping.retention._due = {("A", 0, 0): 5}
+        keeping._superfluous = 1
+        place.copied = CopyStatus(10, 10, frozenset())
+        wanted = {NOT_LOOKED_AT, NOT_TRIMMED, NOT_DELETED}
+        async with asyncio.timeout(WAIT_S):
+            while set(keeping.undone) != wanted:
+                keeping.sweep()
+                await asyncio.sleep(0)
+        assert owner.running
+        assert not owner.failure
+        owner.loop.take(inputs.Tick())
+        await asyncio.wait_for(owner.stop(), WAIT_S)
+        assert not owner.failure
+
+    asyncio.run(run())
 
 
 # At the end.
@@ -389,6 +540,13 @@ def test_a_stop_waits_for_the_movers_if_much_is_not_copied() -> None:
     assert left_by(place, 20_000, place.all_copied) < DRAIN_S
     assert place.bodies("A") == []
     assert place.replayed().entries == 0
+
+
+def test_a_stop_whose_snapshot_fails_is_a_stop() -> None:
+    place, broken = with_broken_snapshots(10**9)
+    assert left_by(place, 1_000) < WAIT_S
+    assert broken.left < 10**9
+    assert place.bodies("A") == [bytes(1_000)]
 
 
 @pytest.mark.parametrize("is_parked", [False, True])

@@ -49,6 +49,7 @@ class Term:
     """A term whose core has room, but for the topics of `full`."""
 
     def __init__(self, offset: int = 0) -> None:
+        self.fails = False
         self.full: set[str] = set()
         self.given: list[object] = []
         self.undurable_bytes = 0
@@ -57,17 +58,20 @@ class Term:
         self.qm = SimpleNamespace(arrivals=self.arrivals)
         self.loop = SimpleNamespace(take=self.take, appends=SimpleNamespace(durable_n=0), entry_n=1)
 
-    def place(self, offset: int) -> None:
-        self.arrivals.positions[TOPIC] = SimpleNamespace(topic_id="id", offset=offset)
+    def place(self, offset: int, topic_id: str = "id") -> None:
+        self.arrivals.positions[TOPIC] = SimpleNamespace(topic_id=topic_id, offset=offset)
 
-    def take(self, one: object) -> None:
+    def take(self, one: object) -> bool:
         self.given.append(one)
+        if self.fails:
+            return False
         if isinstance(one, inputs.Arrived):
             if one.unit.topic in self.full:
                 self.arrivals.blocked[one.unit.topic] = "Q"
             else:
                 self.arrivals.blocked.pop(one.unit.topic, None)
                 self.place(one.unit.offset)
+        return True
 
     @property
     def offsets(self) -> list[int]:
@@ -176,6 +180,9 @@ def test_what_was_received_is_deleted_once_it_is_durable() -> None:
         site.deliver(1, 6)
         await settle()
         assert site.reader.trimmed == [{TOPIC: 5}, {TOPIC: 6}], "each once"
+        site.term.place(2, "made again")
+        await settle()
+        assert site.reader.trimmed[-1] == {TOPIC: 2}, "it is another topic"
 
     run(test)
 

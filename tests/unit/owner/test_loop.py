@@ -1,19 +1,30 @@
 """The owner's loop: a reply is a promise, group commit falls out, entries stay within bounds."""
 
+import random
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.inputs import Arrived
+from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
+from adapter.owner import liveness
 from adapter.owner import loop as owner_loop
 from adapter.owner.appends import ENTRIES_IN_FLIGHT_MAX
+from adapter.topics.port import Page
 from tests.support.by_hand import ByHand
 from tests.support.core import Client
+from tests.support.examples import examples
 
 MANY = ENTRIES_IN_FLIGHT_MAX
 
@@ -361,3 +372,54 @@ def test_a_session_that_moved_closes_its_old_connection() -> None:
     assert isinstance(back.answer(again), PutDone)
     assert client.answer(request) in (None, back.answer(again))
     assert owner.queue().depth == 1
+
+
+def late_inputs(client: Client, chance: random.Random) -> list[Callable[[], object]]:
+    """What may still come when an owner has written its last entry: in any order, any of it."""
+    owner = owner_of(client)
+    loop, session = owner.loop, client.number
+    needed = PageNeeded("Q", 0, 1, 1)
+    given: list[inputs.Input] = [
+        inputs.Tick(),
+        inputs.Disconnected(session),
+        inputs.Quiesced(),
+        inputs.Copied(loop.entry_n),
+        inputs.Audited([AuditNote("taken_over", "QM1", {})]),
+        inputs.OutcomesSeen(session, [1]),
+        inputs.Stopped(for_good=True),
+        inputs.PageMissing(needed, 1),
+    ]
+    calls: list[Callable[[], object]] = [partial(loop.take, one) for one in given]
+    calls += [loop.heartbeat, partial(loop.page, needed, 1, Page(0, [])), partial(put, client)]
+    return chance.sample(calls, len(calls))
+
+
+@pytest.mark.parametrize("seed", range(examples(20)))
+def test_nothing_is_written_behind_the_last_entry(seed: int) -> None:
+    """Else a standby would not see that the owner was stopped, and by whom."""
+    chance = random.Random(seed)
+    client = held()
+    owner = owner_of(client)
+    for _ in range(chance.randrange(1, 2 * MANY)):
+        message = MessageData(body=b"x", persistence=1, expiry_ms=chance.choice([-1, 1_000]))
+        client.send(c.Put(1, [message], b""))
+        if chance.random() < 0.5:
+            owner.turn()
+    client.begin_held()
+    owner.loop.take(inputs.Stopped(for_good=True))
+    owner.now_ms += 5_000
+    for call in late_inputs(client, chance):
+        call()
+        if chance.random() < 0.5:
+            owner.turn()
+        if chance.random() < 0.3:
+            owner.ledger.pump()
+    for _ in range(2 * MANY):
+        owner.turn()
+        owner.ledger.pump()
+    assert owner.loop.idle
+    sign = owner.ledger.last_record()
+    assert sign is not None
+    (stop,) = [one for one in entries.decode(sign.payload) if getattr(one, "kind", "") == STOPPED]
+    assert entries.decode(sign.payload)[-1] == stop
+    assert liveness.is_stopped_for_good(sign.payload)

@@ -18,7 +18,7 @@ NEEDED = PageNeeded("Q", 4, 7, 0)
 class Reader:
     """Reads what a test has laid ready, one answer after the other."""
 
-    def __init__(self, *answers: Page | PagesUnavailableError) -> None:
+    def __init__(self, *answers: Page | Exception) -> None:
         self.answers = list(answers)
         self.rests = 0
         self.rested = threading.Event()
@@ -26,7 +26,7 @@ class Reader:
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         assert (queue, incarnation, lane, seq, count) == ("Q", 2, 4, 7, 50)
         answer = self.answers.pop(0)
-        if isinstance(answer, PagesUnavailableError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 

@@ -1,5 +1,6 @@
 """Replay, and what is carried over a doubt: non-persistent messages, outcomes told to nobody."""
 
+import time
 from functools import partial
 
 import pytest
@@ -13,10 +14,13 @@ from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Known, LedgerMismatch, Position
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
+from adapter.owner import replay
+from adapter.owner.paging import PageTimings
 from adapter.owner.replay import LedgerUnreadableError, Replay, Replayed, take_over
 from adapter.owner.storage import CopyStatus, Storage
+from adapter.topics.port import MessageMissingError, Page
 from tests.support.by_hand import ByHand
-from tests.support.core import Client
+from tests.support.core import Client, Core
 from tests.unit.owner.test_housekeeping import NoPages
 
 
@@ -334,24 +338,37 @@ def test_an_entry_that_cannot_be_read_is_named() -> None:
         take_over("QM1", b"2" * 16, "second", MemoryLedger(log), None)
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(3))
 def test_an_entry_that_fits_no_state_is_named(number: int) -> None:
-    """A record about what is not there: another release wrote it, or this one has a bug."""
+    """A record of what no release knows: another release wrote it, or this one has a bug."""
 
     unfit: list[r.Record] = [
-        r.QueueDeleted("NONE"),
         r.QueueAltered("Q", {"no_such": 1}),
         r.QueueDefined("R", 0, {"no_such": 1}),
-        r.MessagesDiscarded([r.Taken("Q", 0, 7)], "purged"),
         r.MessagesDiscarded([r.Taken("Q", 77, 7)], "purged"),
     ]
+    with pytest.raises(LedgerUnreadableError, match="offset 2"):
+        take_over("QM1", b"2" * 16, "second", ledger_with(unfit[number]), None)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [r.QueueDeleted("NONE"), r.MessagesDiscarded([r.Taken("Q", 0, 7)], "purged")],
+    ids=lambda record: type(record).__name__,
+)
+def test_what_is_gone_already_need_not_go_again(record: r.Record) -> None:
+    taken = take_over("QM1", b"2" * 16, "second", ledger_with(record), None)
+    assert taken.qm.queues.keys() == {"Q"}
+
+
+def ledger_with(record: r.Record) -> MemoryLedger:
+    """A ledger with a queue, and then this record."""
     log = MemoryLog()
     ledger = MemoryLedger(log)
     ledger.take_over(b"1" * 16, "first", lambda entry: None)
     ledger.append(entries.encode([r.QueueDefined("Q", 0, {})]))
-    ledger.append(entries.encode([unfit[number]]))
-    with pytest.raises(LedgerUnreadableError, match="offset 2"):
-        take_over("QM1", b"2" * 16, "second", MemoryLedger(log), None)
+    ledger.append(entries.encode([record]))
+    return MemoryLedger(log)
 
 
 def test_what_a_browse_had_locked_did_not_come_back() -> None:
@@ -437,3 +454,47 @@ def test_a_standby_takes_no_ledger_over_that_has_lost_what_it_has_read() -> None
     with pytest.raises(LedgerMismatch, match="was copied up to offset 3: entries that Kafka had"):
         succeed(shorter, replay, copied(3))
     assert shorter.end == end, "something was written"
+
+
+class GonePages(NoPages):
+    """Topics that have nothing of what is asked for. says: or they give what comes behind it."""
+
+    def __init__(self, gives: Page | None) -> None:
+        self.gives = gives
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        if self.gives is not None:
+            return self.gives
+        raise MessageMissingError(f"{queue} {incarnation} {lane} {seq} {count}")
+
+
+@pytest.mark.parametrize("gives", [None, Page(9, [])], ids=["missing", "nothing"])
+def test_an_outcome_whose_message_is_gone_keeps_nothing_from_starting(
+    gives: Page | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was got, and none but its client may ask again, which is refused."""
+    monkeypatch.setattr(replay, "PAGE_TIMINGS", PageTimings(missing_s=0.3))
+    core = Core()
+    client = core.connect()
+    client.define("Q")
+    client.open("Q")
+    client.put("got")
+    client.put("left")
+    core.crash_with_snapshot()
+    client = core.connect()
+    client.open("Q")
+    assert client.get() == ["got"]
+    log = MemoryLog()
+    rival = MemoryLedger(log)
+    rival.take_over(RIVAL, "a rival", lambda _entry: None)
+    for payload in core.entries:
+        rival.append(payload)
+    storage = Storage(snapshots=MemorySnapshots(), pages=GonePages(gives), copied=CopyStatus)
+    began_s = time.monotonic()
+    replayed = take_over("QM1", bytes(16), "a start", MemoryLedger(log), None, storage)
+    assert time.monotonic() - began_s < 5
+    session = replayed.qm.sessions[client.session]
+    (refused,) = [one for one in session.outcomes.values() if isinstance(one, Refused)]
+    assert (refused.reason, refused.name) == (Reason.OBJECT_DAMAGED, "Q")
+    assert not replayed.qm.absent
+    assert replayed.qm.queues["Q"].depth == 1

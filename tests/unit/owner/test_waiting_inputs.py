@@ -9,7 +9,13 @@ from msgspec import Struct
 
 from adapter.owner import waiting_inputs
 from adapter.owner.term import OwnerTerm
-from adapter.owner.waiting_inputs import UNDURABLE_BYTES_MAX, GiveOutcome, WaitingInputs
+from adapter.owner.waiting_inputs import (
+    RETRY_S,
+    UNDURABLE_BYTES_MAX,
+    GiveOutcome,
+    WaitingInputs,
+)
+from tests.support.virtual_time import in_virtual_time
 
 WITHIN_S = 10.0
 AT_ONCE = 4
@@ -217,18 +223,16 @@ def test_what_is_forgotten_is_not_given_nor_what_was_blocked_with_it(
     run(test)
 
 
-def test_a_retry_of_what_was_forgotten_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting_inputs, "RETRY_S", 0.01)
-
-    async def test(core: Core) -> None:
-        core.outcomes["a1"] = [GiveOutcome.BLOCKED]
-        core.add("a1")
-        await settle()
-        core.waiting.clear()
-        await asyncio.sleep(0.03)
-        assert core.given == ["a1"]
-
-    run(test)
+@in_virtual_time
+async def test_a_retry_of_what_was_forgotten_gives_nothing() -> None:
+    core = Core()
+    core.outcomes["a1"] = [GiveOutcome.BLOCKED]
+    core.add("a1")
+    await settle()
+    core.waiting.clear()
+    await asyncio.sleep(3 * RETRY_S)
+    assert core.given == ["a1"]
+    assert core.ended == []
 
 
 def test_a_failure_of_core_is_reported() -> None:

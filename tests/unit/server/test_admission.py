@@ -90,7 +90,7 @@ def test_another_machine_is_refused_where_there_are_no_users(
 
 
 def test_a_file_of_users_means_that_all_must_give_a_password(manager: TestQueueManager) -> None:
-    """Every client may administer: CHCKCLNT(REQDADM), the default as on MQ, asks each of them."""
+    """Any of them may be an administrator: CHCKCLNT(REQDADM), the default as on MQ, asks each."""
     for user in ("ada", "alice", "", "admin"):
         with pytest.raises(NotAuthorized, match="must be given"):
             manager.connect(user=user)

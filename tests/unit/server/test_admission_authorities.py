@@ -64,6 +64,15 @@ def test_a_claim_is_none(manager: TestQueueManager) -> None:
         assert message.user == "", "it is not the user that it says it is"
 
 
+def test_reqdadm_asks_also_a_client_that_says_it_is_no_administrator(
+    manager: TestQueueManager,
+) -> None:
+    for user in ("app", "nobody", ""):
+        with pytest.raises(NotAuthorized, match="must be given"):
+            adapter.connect(manager.address, user=user)
+    adapter.connect(manager.address, user="ann", password="secret").close()
+
+
 def test_the_log_says_what_is_missing_and_the_client_is_not_told(
     manager: TestQueueManager,
 ) -> None:

@@ -139,7 +139,7 @@ def test_a_command_of_a_message_is_done_for_the_user_of_its_context(
         for who, name, context in ((qm, "A", {}), (other, "B", {}), (qm, "C", {"user": "carol"})):
             header = pcf.CommandHeader(type=pcf.COMMAND, command=11)
             body = pcf.encode(header, [pcf.String(2016, name), pcf.Integer(20, 1)])
-            fields: Any = {"format": "MQADMIN", "reply_to": "REPLIES", **context}
+            fields: Any = {"format": "MQADMIN", "reply_to": "REPLIES", "message_type": 1, **context}
             who.put(COMMAND_QUEUE, body, **fields)
             reply = qm.get("REPLIES", timeout=20)
             assert reply is not None

@@ -36,7 +36,7 @@ def test_it_is_started_once_when_the_command_queue_is_opened_for_puts() -> None:
         qm.define_queue("REPLIES")
         for _ in range(2):
             with qm.queue(COMMAND_QUEUE, open_for="output") as queue:
-                queue.put("x", reply_to="REPLIES")
+                queue.put("x", reply_to="REPLIES", message_type=1)
                 assert qm.get("REPLIES", timeout=20)
         assert served(manager)
         assert len([one for one in qm.connections() if one.proof == "own"]) == 1
@@ -46,7 +46,7 @@ def test_it_is_started_for_requests_that_waited() -> None:
     with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
         qm.define_queue("REPLIES")
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=True)
-        qm.put(COMMAND_QUEUE, "x", reply_to="REPLIES", persistent=True)
+        qm.put(COMMAND_QUEUE, "x", reply_to="REPLIES", persistent=True, message_type=1)
         manager.restart()
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
         assert qm.get("REPLIES", timeout=20)

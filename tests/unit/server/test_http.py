@@ -36,6 +36,8 @@ class FakeServer:
         self.failure = ""
         self.trouble = ""
         self.movers_hold = ""
+        self.undone: dict[str, str] = {}
+        self.roles: dict[str, Any] = {}
 
     def figures(self) -> ServerFigures:
         return ServerFigures(
@@ -54,6 +56,8 @@ class FakeServer:
             movers={},
             movers_hold="",
             movers_parked={},
+            roles=self.roles,
+            undone=self.undone,
         )
 
     def queue_statuses(self) -> list[QueueStatus]:
@@ -107,7 +111,16 @@ def test_the_role_of_a_process_is_told_in_every_state() -> None:
 def test_one_that_runs_is_live_and_ready() -> None:
     for page in asked(FakeServer(), "/live", "/ready"):
         assert (page.status, page.kind) == (200, "application/json")
-        assert page.said == {"queue_manager": "QM1", "state": "running", "ok": True, "reason": ""}
+        told = {"queue_manager": "QM1", "state": "running", "ok": True, "reason": ""}
+        assert page.said in (told, told | {"standbys": [], "undone": {}})
+
+
+def test_one_is_ready_that_leaves_something_undone_and_says_what() -> None:
+    server = FakeServer()
+    server.undone = {"a snapshot was not written": "the disk is full"}
+    (page,) = asked(server, "/ready")
+    assert page.status == 200
+    assert page.said["undone"] == {"a snapshot was not written": "the disk is full"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +134,8 @@ def test_every_other_state_has_its_answer(state: OwnerState) -> None:
     assert ready.status == 503
     why = WHY_NOT.get(state, f"the queue manager is {state.value}")
     assert ready.said == {
-        "queue_manager": "QM1", "state": state.value, "ok": False, "reason": why
+        "queue_manager": "QM1", "state": state.value, "ok": False, "reason": why, "standbys": [],
+        "undone": {},
     }  # fmt: skip
 
 
@@ -245,3 +259,50 @@ def test_the_registry_may_have_an_address_of_its_own() -> None:
 
     page = asyncio.run(ask())
     assert (page.status, page.said) == (200, ["s"])
+
+
+def followed(lag_records: int, *, linked: bool = True) -> FakeServer:
+    server = FakeServer()
+    server.state, server.role = OwnerState.FOLLOWING, "standby"
+    figures = {"owner": "QM1", "linked": linked, "lag_records": lag_records, "lag_s": 0.5}
+    server.roles = {"role": "standby", "follower": figures}
+    return server
+
+
+def test_an_owner_is_ready_with_its_standbys_named() -> None:
+    server = FakeServer()
+    one = {"name": "b:1", "address": "b:1", "lag_records": 3, "lag_s": 0.1, "priority": 0}
+    server.roles = {"role": "owner", "standbys": {"b:1": one}}
+    for page in asked(server, "/ready", "/ready?standby=ok"):
+        assert page.status == 200
+        told = msgspec.json.decode(page.text)["standbys"]
+        assert told == [{"name": "b:1", "linked": True, "lag_records": 3, "lag_s": 0.1}]
+
+
+@pytest.mark.parametrize(
+    ("lag_records", "status"),
+    [(0, 200), (http.FOLLOWS_WITHIN, 200), (http.FOLLOWS_WITHIN + 1, 503)],
+)
+def test_a_standby_is_ready_for_who_asks_for_one_that_follows(
+    lag_records: int, status: int
+) -> None:
+    server = followed(lag_records, linked=False)
+    plain, asked_for = asked(server, "/ready", "/ready?standby=ok")
+    assert (plain.status, asked_for.status) == (503, status)
+    for page in (plain, asked_for):
+        (told,) = msgspec.json.decode(page.text)["standbys"]
+        assert (told["linked"], told["lag_records"]) == (False, lag_records)
+
+
+def test_a_standby_that_follows_no_owner_yet_is_not_ready() -> None:
+    server = followed(0)
+    server.roles = {"role": "standby"}
+    (page,) = asked(server, "/ready?standby=ok")
+    assert page.status == 503
+    assert "not begun to follow" in page.text
+
+
+def test_a_question_that_is_none_is_refused() -> None:
+    (page,) = asked(FakeServer(), "/ready?standby=maybe")
+    assert page.status == 400
+    assert "use standby=ok" in page.text

@@ -58,6 +58,15 @@ def test_what_was_right_is_known_for_a_while(url: str) -> None:
     assert users.known("ann", "secret") is None
 
 
+@pytest.mark.parametrize("password", ["x\x01", "\u00ad", "\u0627x", "\ud800"], ids=ascii)
+def test_a_password_that_cannot_be_sent_is_wrong_and_nobody_waits_for_it(
+    url: str, password: str
+) -> None:
+    users = LdapUsers(settings(url))
+    assert not users.is_right("ann", password)
+    assert users.is_right("ann", "secret")
+
+
 @pytest.mark.parametrize(
     "user",
     ["ANN", "ann ", " ann", "*", "ann)(uid=*", "ann,ou=people,dc=example,dc=org", "ann+cn=x",

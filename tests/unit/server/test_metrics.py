@@ -198,9 +198,11 @@ def test_many_queues_are_told_in_a_moment() -> None:
 def test_what_is_sent_and_received_is_told() -> None:
     sender = {"messages": 5, "units": 2, "bytes": 9, "failures": 1, "state": "retrying"}
     receiver = {"topics": 2, "paused": 0, "held_bytes": 7, "unreadable": 1, "failures": 0}
+    receiver |= {"left_out": 6}
     network = {
         "senders": {"QMB": sender | {"error": "away"}, "QMC": sender | {"error": ""}},
-        "receiver": receiver | {"units": 3, "messages": 4, "blocked": {"mq.QM1.in": "Q"}},
+        "receiver": receiver
+        | {"units": 3, "messages": 4, "blocked": {"mq.QM1.in": "Q"}, "later": {"t": "why"}},
         "queue_managers": 3,
     }
     told = samples(MetricsSnapshot(FIGURES_SAID | {"network": network}, [], "1.2.3"))
@@ -211,6 +213,8 @@ def test_what_is_sent_and_received_is_told() -> None:
     assert told["mqk_receiver_messages_total", ()] == 4
     assert told["mqk_receiver_blocked_topics", ()] == 1
     assert told["mqk_receiver_unreadable_total", ()] == 1
+    assert told["mqk_receiver_left_out_total", ()] == 6
+    assert told["mqk_receiver_later_topics", ()] == 1
     assert samples(MetricsSnapshot(FIGURES_SAID | {"network": None}, [], "1.2.3"))
 
 

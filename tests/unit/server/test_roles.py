@@ -15,7 +15,7 @@ from adapter.cli.main import run as mqk
 from adapter.core.contract.reasons import Reason
 from adapter.owner.following import StoppedForGood
 from adapter.owner.lifecycle import OwnerState
-from adapter.owner.owner_signs import LinkEvidence
+from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence
 from adapter.server import held_clients, owner_link, standbys
 from adapter.server.server import Server
 from adapter.wire import codec
@@ -139,9 +139,39 @@ async def test_an_owner_that_answers_no_ping_and_writes_is_not_replaced(
 
         monkeypatch.setattr(link, "forgive", note)
         await until(lambda: LinkEvidence.SILENT in found)
-        await until(lambda: link.evidence is LinkEvidence.NOTHING)
+        await until(lambda: link.evidence is LinkEvidence.ALIVE)
         assert owner.state is OwnerState.RUNNING
         assert standby.state is OwnerState.FOLLOWING
+
+
+@in_loop
+async def test_an_owner_that_froze_behind_a_record_that_is_read_late_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its last record is read when its pings have gone unanswered: they are counted anew."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        link = standby.roles.link
+        assert link is not None
+        forgiven: list[LinkEvidence] = []
+        forgive = link.forgive
+
+        def note() -> None:
+            forgiven.append(link.evidence)
+            forgive()
+
+        monkeypatch.setattr(link, "forgive", note)
+        owner.roles.standbys.stop()
+        monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
+        while LinkEvidence.SILENT not in forgiven:
+            owner.owner.loop.heartbeat()
+            await asyncio.sleep(0.05)
+        assert standby.state is OwnerState.FOLLOWING
+        began_s = asyncio.get_running_loop().time()
+        await until(lambda: standby.state is OwnerState.RUNNING)
+        took_s = asyncio.get_running_loop().time() - began_s
+        assert took_s > PINGS_MISSED * PING_S, "it was given its time"
 
 
 @in_loop
@@ -402,49 +432,77 @@ async def test_a_standby_that_is_about_to_take_over_does_not_send_clients_away()
         assert standby.roles.moved_to(with_tls=False) == ""
 
 
-class Putter(threading.Thread):
-    """Puts numbers, one unit each, wherever the queue manager is."""
+BODIES = 3
+"""Of a unit."""
+SMALL, LARGE = b"+", b"+" * 100_000
 
-    def __init__(self, addresses: str, queue: str) -> None:
+
+class Putter(threading.Thread):
+    """Puts numbers, one unit each, wherever the queue manager is. kind: how it puts them."""
+
+    def __init__(self, addresses: str, queue: str, kind: str, qm: adapter.Connection) -> None:
         super().__init__(name=queue)
-        self.qm = adapter.connect(addresses, reconnect_timeout_s=WAIT_S)
+        self.qm = qm
         self.queue = queue
+        self.kind = kind
         self.qm.define_queue(queue)
+        self.kept = self.qm.queue(queue)
         self.put = 0
         self.ends = threading.Event()
         self.problem = ""
 
+    @property
+    def more(self) -> bytes:
+        """What goes behind each number."""
+        return LARGE if self.kind == "large" else SMALL
+
     def run(self) -> None:
         try:
             while not self.ends.is_set():
-                with self.qm.unit():
-                    self.qm.put(self.queue, b"%d" % self.put)
-                    self.qm.put(self.queue, b"+")
+                self.put_unit()
                 self.put += 1
         except adapter.Error as error:
-            self.problem = str(error)
+            self.problem = f"{self.kind}: {error}"
+
+    def put_unit(self) -> None:
+        """Put some messages, and commit."""
+        bodies = [b"%d" % self.put, *[self.more] * (BODIES - 1)]
+        if self.kind == "by a queue":  # whose handle is closed before the commit
+            with self.qm.unit(), self.qm.queue(self.queue) as queue:
+                for body in bodies:
+                    queue.put(body, wait=False)
+            return
+        waits = {"waits": range(BODIES), "mixed": [1]}.get(self.kind, [])
+        with self.qm.unit():
+            for at, body in enumerate(bodies):
+                self.kept.put(body, wait=at in waits)
 
     def end(self) -> list[bytes]:
         """Stop, and return what is on the queue."""
         self.ends.set()
         self.join(WAIT_S)
-        found = [message.body for message in self.qm.queue(self.queue).browse()]
-        self.qm.close()
-        return found
+        with self.kept:
+            return [message.body for message in self.kept.browse()]
 
 
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own connections", "one connection"])
 @in_loop
-async def test_no_unit_fails_at_a_switch() -> None:
-    """Each client is let go between two of its units."""
+async def test_no_unit_fails_at_a_switch(is_shared: bool) -> None:
+    """Each client is let go between two of its units, however it puts."""
     async with site() as at:
         owner = await at.owner()
         standby = await at.standby()
         run = asyncio.get_running_loop().run_in_executor
         addresses = f"{standby.address},{owner.address}"
-        programs = [await run(None, Putter, addresses, f"Q{number}") for number in range(4)]
+        connect = functools.partial(adapter.connect, addresses, reconnect_timeout_s=WAIT_S)
+        kinds = ("waits", "does not wait", "large", "mixed", "by a queue", "does not wait")
+        programs: list[Putter] = []
+        for number, kind in enumerate(kinds):
+            qm = programs[0].qm if is_shared and programs else await run(None, connect)
+            programs.append(await run(None, Putter, addresses, f"Q{number}", kind, qm))
         for one in programs:
             one.start()
-        await until(lambda: all(one.put > 20 for one in programs))
+        await until(lambda: all(one.put > 20 or one.problem for one in programs))
         await switch(owner)
         await owner.stop(quiesce_s=WAIT_S)
         put = [one.put for one in programs]
@@ -454,11 +512,14 @@ async def test_no_unit_fails_at_a_switch() -> None:
                 for one, before in zip(programs, put, strict=True)
             )
         )
-        assert [one.problem for one in programs] == [""] * 4
+        assert [one.problem for one in programs] == [""] * len(kinds)
         assert standby.state is OwnerState.RUNNING
         for one in programs:
             found = await run(None, one.end)
-            assert found == [body for n in range(one.put) for body in (b"%d" % n, b"+")]
+            units = [[b"%d" % n, *[one.more] * (BODIES - 1)] for n in range(one.put)]
+            assert found == [body for unit in units for body in unit]
+        for qm in {id(one.qm): one.qm for one in programs}.values():
+            await run(None, qm.close)
 
 
 @in_loop

@@ -21,6 +21,7 @@ from adapter.channel.tls import tls_context
 from adapter.errors import StartError
 from adapter.server import credentials, tls_listener
 from adapter.server.tls import ServerTls, TlsSettings
+from adapter.server.tls_listener import HANDSHAKES, HANDSHAKES_OF_ADDRESS
 from adapter.testing import TestQueueManager
 from tests.drivers import Driver
 from tests.support.certificates import Authority, encrypt, secret
@@ -344,8 +345,7 @@ def test_what_is_no_handshake_costs_nobody_else_anything(
             with contextlib.suppress(OSError), socket.create_connection((host, int(port))) as sock:
                 sock.sendall(_mutated(hello, chance))
         silent = [
-            socket.create_connection((host, int(port)))
-            for _ in range(2 * tls_listener.HANDSHAKES_OF_NETWORK)
+            socket.create_connection((host, int(port))) for _ in range(2 * HANDSHAKES_OF_ADDRESS)
         ]
         deadline_s = time.monotonic() + SOON_S
         while True:  # those that are silent are closed after their time
@@ -373,3 +373,72 @@ def _mutated(record: bytes, chance: random.Random) -> bytes:
     for _ in range(chance.randrange(1, 20)):
         changed[chance.randrange(len(changed))] = chance.randrange(256)
     return bytes(changed[: chance.randrange(1, len(changed) + 1)])
+
+
+class Stage:
+    """A listener whose connections seem to come from addresses of other machines."""
+
+    def __init__(self, authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.listener = tls_listener.TlsListener(
+            ServerTls(authority.server()), asyncio.Protocol, self._broke
+        )
+        self.listener._accepting = None
+        self.cancelled: list[str] = []
+        monkeypatch.setattr(self.listener, "_shake", self._shake)
+
+    def _broke(self, failure: object) -> None:
+        raise AssertionError(failure)
+
+    async def _shake(self, _sock: socket.socket, _network: str, address: str) -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled.append(address)
+            raise
+
+    async def come(self, *addresses: str) -> None:
+        for address in addresses:
+            self.listener._begin(socket.socket(), (address, 1))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        self.listener.close()
+        await asyncio.sleep(0.01)
+        assert all(sock.fileno() < 0 for sock in self.listener._handshakes)
+
+
+def test_a_new_client_ends_the_oldest_handshake_of_the_fullest_network(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(_fullest(authority, monkeypatch))
+
+
+async def _fullest(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(authority, monkeypatch)
+    await stage.come("192.0.2.1", "127.0.0.1")
+    many = [f"10.9.{n // 32}.{n % 32 + 1}" for n in range(HANDSHAKES - 1)]
+    await stage.come(*many)
+    assert stage.cancelled == []
+    await stage.come("203.0.113.5")
+    assert stage.cancelled == [f"{many[0]}:1"]
+    await stage.come("203.0.113.6", "203.0.113.7")
+    assert len(stage.cancelled) == 3
+    assert all(one.startswith("10.9.") for one in stage.cancelled)
+    await stage.come(*["127.0.0.1"] * HANDSHAKES)
+    assert len(stage.cancelled) == 3  # those of this machine are not counted
+    await stage.close()
+
+
+def test_an_address_has_a_share_of_handshakes_and_the_newest_goes_on(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(_share(authority, monkeypatch))
+
+
+async def _share(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(authority, monkeypatch)
+    await stage.come("2001:db8:1::1", "192.0.2.1", *["2001:db8:1::2"] * HANDSHAKES_OF_ADDRESS)
+    assert len(stage.cancelled) == 1  # these are of one network of IPv6
+    assert stage.cancelled[0].startswith("[2001:db8:1::1]")
+    await stage.close()

@@ -1,6 +1,7 @@
 """How each kind of topic must be, and what is held against an existing one."""
 
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
@@ -143,9 +144,12 @@ def test_finding_users_7_the_remedy_is_one_that_works() -> None:
 def test_finding_reliability_section_4_a_wrong_password_is_called_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Refused:
+    class Refused(AbstractContextManager[Any]):
         def __init__(self, settings: dict[str, Any], **_: object) -> None:
             self._tell = settings["error_cb"]
+
+        def __exit__(self, *_problem: object) -> None:
+            pass
 
         def list_topics(self, timeout: float) -> None:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
@@ -298,9 +302,12 @@ def test_a_kafka_without_a_broker_is_not_called_one_that_does_not_answer(
 ) -> None:
     """Of no brokers a topic would be asked for with no copies."""
 
-    class Begins:
+    class Begins(AbstractContextManager[Any]):
         def __init__(self) -> None:
             self.brokers = [{}, {}, {1: "k:9092"}]
+
+        def __exit__(self, *_problem: object) -> None:
+            pass
 
         def list_topics(self, timeout: float) -> SimpleNamespace:
             brokers = self.brokers[0] if timeout < 1 else self.brokers.pop(0)

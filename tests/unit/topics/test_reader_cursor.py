@@ -5,18 +5,20 @@ tests/integration/test_pages.py has the same with Kafka.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from bisect import bisect_left
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
-from adapter.format import descriptor
-from adapter.topics import reader
+from adapter.format import chunks, descriptor
+from adapter.format.schemas import UnreadableError
+from adapter.topics import partition_consumer, reader
+from adapter.topics.decoder import RecordDecoder
 from adapter.topics.port import MessageMissingError, PagesUnavailableError
 from adapter.topics.reader import AHEAD, READ_ON, SINGLE_READ_ON, Cursor
 
@@ -45,6 +47,12 @@ class MadeUpRecord:
     def value(self) -> bytes:
         return self._body
 
+    def topic(self) -> str:
+        return PLACE[0]
+
+    def partition(self) -> int:
+        return LANE
+
     def key(self) -> None:
         return None
 
@@ -61,10 +69,33 @@ class MadeUpRecord:
         return MadeUpError() if self._is_end else None
 
 
-class Partition:
-    """Records with gaps in their seqs, and in their offsets where transactions end."""
+def foreign(offset: int, chance: random.Random) -> MadeUpRecord:
+    """A record of another program, or one that was damaged."""
+    record = MadeUpRecord(1, offset)
+    good = dict(record.headers())[descriptor.HEADER]
+    headers: list[tuple[str, Any]] = chance.choice([
+        [],
+        [("trace", b"x")],
+        [(descriptor.HEADER, None)],
+        [(descriptor.HEADER, b"")],
+        [(descriptor.HEADER, b"\x1f" + good[1:])],
+        [(descriptor.HEADER, good[: chance.randrange(1, len(good))])],
+        [(descriptor.HEADER, chance.randbytes(40))],
+        [(descriptor.HEADER, good), (chunks.HEADER, b"no place")],
+        [(descriptor.HEADER, b"\x00"), (chunks.HEADER, bytes(7) + b"\x02")],
+    ])  # fmt: skip
+    record._headers = headers
+    record._body = chance.choice([b"", b"{}"])
+    return record
 
-    def __init__(self, chance: random.Random) -> None:
+
+class Partition:
+    """Records with gaps in their seqs, and in their offsets where transactions end.
+
+    others: the share of records that others have written.
+    """
+
+    def __init__(self, chance: random.Random, others: float = 0.0) -> None:
         self.seqs: list[int] = []
         self.records: list[MadeUpRecord] = []
         self.offsets: list[int] = []
@@ -76,6 +107,10 @@ class Partition:
                 self.records.append(MadeUpRecord(seq, offset))
                 self.offsets.append(offset)
                 offset += 1
+                while chance.random() < others:
+                    self.records.append(foreign(offset, chance))
+                    self.offsets.append(offset)
+                    offset += 1
             offset += 1
         self.end = MadeUpRecord(0, offset)
 
@@ -111,20 +146,94 @@ class MadeUpConsumer:
     def get_watermark_offsets(self, *_: Any) -> tuple[int, int]:
         return 0, self._partition.end.offset()
 
+    def close(self) -> None:
+        pass
+
+
+class SlowPartition:
+    """A partition of which Kafka shows a part: the rest after some reads. removed: seqs that were
+    deleted.
+    """
+
+    def __init__(self, count: int, shown: int, removed: frozenset[int] = frozenset()) -> None:
+        self.records = [MadeUpRecord(seq, seq) for seq in range(1, count + 1) if seq not in removed]
+        self.shown, self.written = shown, count + 1
+
+    def consumer(self, settings: dict[str, Any]) -> SlowConsumer:
+        return SlowConsumer(self, sees_all=settings.get("isolation.level") == "read_uncommitted")
+
+
+class SlowConsumer:
+    """A consumer of it; each end that it meets shows one record more, if more is written."""
+
+    def __init__(self, partition: SlowPartition, *, sees_all: bool) -> None:
+        self._partition, self._sees_all, self._at = partition, sees_all, 0
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        self._at = partitions[0].offset
+
+    def poll(self, _timeout_s: float) -> MadeUpRecord:
+        partition = self._partition
+        end = min(partition.shown + 1, partition.written)
+        found = [one for one in partition.records if self._at <= one.offset() < end]
+        if not found:
+            partition.shown += 1
+            return MadeUpRecord(0, end)
+        self._at = found[0].offset() + 1
+        return found[0]
+
+    def consume(self, _count: int, _timeout_s: float) -> list[MadeUpRecord]:
+        return []
+
+    def get_watermark_offsets(self, *_: Any) -> tuple[int, int]:
+        return 1, self._partition.written if self._sees_all else self._partition.shown + 1
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("shown", [1, 2, 5, 9])
+def test_what_is_not_shown_yet_is_not_missing(shown: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = SlowPartition(9, shown)
+    monkeypatch.setattr(partition_consumer, "Consumer", partition.consumer)
+    cursor = Cursor({}, {}, READ_ON, AHEAD)
+    found = [one for block in cursor.blocks(PLACE, 1, 9) for one in block]
+    assert [one.offset() for one in found] == list(range(1, 10))
+
+
+def test_what_was_deleted_is_missing_once_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = SlowPartition(9, 2, removed=frozenset((8, 9)))
+    monkeypatch.setattr(partition_consumer, "Consumer", partition.consumer)
+    cursor = Cursor({}, {}, READ_ON, AHEAD)
+    found = [one for block in cursor.blocks(PLACE, 1, 9) for one in block]
+    assert [one.offset() for one in found] == list(range(1, 8))
+
+
+def test_what_kafka_does_not_show_in_time_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = SlowPartition(9, 2)
+    monkeypatch.setattr(partition_consumer, "Consumer", partition.consumer)
+    monkeypatch.setattr(reader, "SHOWN_S", 0.0)
+    cursor = Cursor({}, {}, READ_ON, AHEAD)
+    with pytest.raises(PagesUnavailableError, match=r"does not show it yet") as caught:
+        list(cursor.blocks(PLACE, 1, 9))
+    assert not isinstance(caught.value, MessageMissingError)
+
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("is_single", [True, False])
+@pytest.mark.parametrize("others", [0.0, 0.05, 0.6])
 def test_a_cursor_reads_what_is_there(
-    seed: int, is_single: bool, monkeypatch: pytest.MonkeyPatch
+    seed: int, is_single: bool, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Records that are no messages are passed over, wherever they are."""
     chance = random.Random(seed)
-    partition = Partition(chance)
+    partition = Partition(chance, others)
     consumer = MadeUpConsumer(partition, chance)
-    monkeypatch.setattr(reader, "Consumer", lambda _settings: consumer)
+    monkeypatch.setattr(partition_consumer, "Consumer", lambda _settings: consumer)
     read_on, ahead = (SINGLE_READ_ON, 1) if is_single else (READ_ON, AHEAD)
     cursor = Cursor({}, {}, read_on, ahead)
     seqs, at = partition.seqs, 0
-    for _ in range(READS):
+    for _ in range(READS // 5 if others else READS):
         near = min(len(seqs) - 1, max(0, at + chance.choice([0, 1, 1, 1, 2, 5, 30, -1])))
         at = chance.choice([near, chance.randrange(len(seqs))])
         count = 1 if is_single else chance.randrange(1, 60)
@@ -135,32 +244,19 @@ def test_a_cursor_reads_what_is_there(
             assert not consumer.is_assigned
 
 
-class WithoutLeader:
-    """A consumer that remembers no leader of a partition. found: what Kafka says of its topic."""
-
-    def __init__(self, found: SimpleNamespace) -> None:
-        self._found = found
-
-    def get_watermark_offsets(self, *_: object) -> None:
-        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
-
-    def list_topics(self, topic: str, _timeout_s: float) -> SimpleNamespace:
-        return SimpleNamespace(topics={topic: self._found})
-
-
-@pytest.mark.parametrize(
-    ("found", "is_missing"),
-    [
-        (SimpleNamespace(error=None, partitions={LANE: None}), False),
-        (SimpleNamespace(error=None, partitions={}), True),
-        (SimpleNamespace(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), partitions={}), True),
-    ],
-)
-def test_a_partition_without_a_leader_has_not_lost_its_messages(
-    monkeypatch: pytest.MonkeyPatch, found: SimpleNamespace, is_missing: bool
-) -> None:
-    monkeypatch.setattr(reader, "Consumer", lambda _settings: WithoutLeader(found))
-    cursor = Cursor({}, {}, READ_ON, AHEAD)
-    with pytest.raises(PagesUnavailableError) as caught:
-        cursor.read(PLACE, 1, 1)
-    assert isinstance(caught.value, MessageMissingError) is is_missing
+def test_a_record_of_others_within_a_long_message_is_passed_over() -> None:
+    whole = MadeUpRecord(7, 0)
+    body = bytes(range(256)) * 4
+    pieces = chunks.records_of(whole.headers()[0], body, 256)
+    records: list[MadeUpRecord] = []
+    chance = random.Random(1)
+    for headers, value in pieces:
+        records += [foreign(0, chance) for _ in range(20)]
+        piece = MadeUpRecord(7, 0)
+        piece._headers, piece._body = headers, value
+        records.append(piece)
+    decoder, found = RecordDecoder(), []
+    for record in records:
+        with contextlib.suppress(UnreadableError):
+            found.append(decoder.take(record))  # type: ignore[arg-type]
+    assert [one[0].body for one in found if one is not None] == [body]

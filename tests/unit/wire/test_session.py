@@ -144,6 +144,18 @@ def test_what_came_whole_before_a_bad_frame_counts() -> None:
     assert reason(received) is Reason.MALFORMED_REQUEST
 
 
+def test_a_hello_is_short_and_a_longer_one_is_refused_by_its_first_bytes() -> None:
+    session = ServerSession("QM1")
+    longest = frames.Hello(
+        version=1, token="t" * frames.TOKEN_LENGTH_MAX, user="u" * 256, password="p" * 256
+    )
+    assert len(codec.encode(longest)) <= frames.HELLO_BYTES_MAX
+    received = session.receive((frames.HELLO_BYTES_MAX + 1).to_bytes(4, "big"))
+    assert reason(received) is Reason.MALFORMED_REQUEST
+    assert session.unfinished_bytes == 0
+    assert reason(opened().receive((frames.HELLO_BYTES_MAX + 1).to_bytes(4, "big"))) is None
+
+
 def test_what_came_whole_before_an_oversized_frame_counts() -> None:
     """Whether it came in one piece or in two must not matter."""
     received = opened().receive(REQUESTS + b"\xff\xff\xff\xff")

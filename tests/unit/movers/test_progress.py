@@ -1,0 +1,75 @@
+"""What passes while progress is read is waited for, as where a broker has just come back."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from adapter.movers.errors import Doubtful
+from adapter.movers.progress import Committed
+
+PASSING = KafkaError.NOT_LEADER_FOR_PARTITION
+LASTING = KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+class Recovering:
+    """A consumer of a partition with one record, whose questions fail so many times at first."""
+
+    def __init__(self, code: int, failures: int) -> None:
+        self._code, self._failures = code, failures
+        self.asked = 0
+
+    def _fails(self) -> bool:
+        self.asked += 1
+        self._failures -= 1
+        return self._failures >= 0
+
+    def get_watermark_offsets(self, *_: object) -> tuple[int, int]:
+        if self._fails():
+            raise KafkaException(KafkaError(self._code))
+        self._failures = 2
+        return 0, 1
+
+    def list_topics(self, *_: object) -> None:
+        """Asked for anew."""
+
+    def assign(self, _partitions: object) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def poll(self, _timeout_s: float) -> SimpleNamespace:
+        if self._fails():
+            return SimpleNamespace(error=lambda: KafkaError(self._code), offset=lambda: None)
+        if self._failures < -1:
+            end = KafkaError(KafkaError._PARTITION_EOF)
+            return SimpleNamespace(error=lambda: end, offset=lambda: 1)
+        return SimpleNamespace(error=lambda: None, offset=lambda: 0, key=lambda: b"k")
+
+
+def committed(monkeypatch: pytest.MonkeyPatch, consumer: Recovering) -> Committed:
+    monkeypatch.setattr("adapter.movers.progress.Consumer", lambda _settings: consumer)
+    monkeypatch.setattr("adapter.movers.progress.consumer_settings", lambda *_: {})
+    settings: Any = SimpleNamespace(destination=SimpleNamespace(bootstrap_servers="b:1"))
+    return Committed(settings)
+
+
+def test_a_leader_that_is_not_known_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = Recovering(PASSING, 2)
+    with committed(monkeypatch, consumer) as read:
+        assert read.last("t", 0, "k") is not None
+    assert consumer.asked > 5
+
+
+def test_a_right_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = Recovering(LASTING, 2)
+    with (
+        pytest.raises(Doubtful, match="failed"),
+        committed(monkeypatch, consumer) as read,
+    ):
+        read.last("t", 0, "k")
+    assert consumer.asked == 1

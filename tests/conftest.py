@@ -20,7 +20,9 @@ from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
 from tests.group_times import GroupTimes
 from tests.strict_outcomes import StrictOutcomes, add_option
+from tests.support import shared_kafka
 from tests.support.examples import register_profiles
+from tests.support.shared_kafka import AnyKafka, KafkaOfTheRun, SharedKafka
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,14 +39,15 @@ GROUP_LAYERS = ("docker", "soak", "spark", "integration", "pages", "acceptance",
 runs what mostly waits; short groups come last, so that all processes end at the same time.
 """
 TESTS = Path(__file__).parent
+KAFKA_OF_THE_RUN = pytest.StashKey[KafkaOfTheRun]()
+KAFKA_ADDRESS = "kafka"
 LONGEST = TESTS / "simulation" / "test_simulation.py"
 """Begun first: at the end of a run in several processes it would be alone."""
-NAMED_ONLY = (TESTS / "docker", TESTS / "compiled")
-"""They need a Docker daemon, or a C compiler: they are run when they are named, by `make`."""
+NAMED_ONLY = (TESTS / "docker", TESTS / "compiled", TESTS / "kills")
+"""They need a Docker daemon, a C compiler, or much time: `make` has targets that name them."""
 PYMQI_VERSION = "1.12.13"
 SPARK_WITHOUT_SESSION = frozenset(
-    f"tests/spark/test_{name}.py"
-    for name in ("kafka_clients", "killed_drivers", "parts", "versions")
+    f"tests/spark/test_{name}.py" for name in ("kafka_clients", "parts")
 )
 """They start drivers of their own, or none: any process may run them."""
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
@@ -79,8 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(StrictOutcomes.of(config))
-    if config.getoption("numprocesses", None) and config.getoption("dist") == "loadgroup":
-        config.pluginmanager.register(GroupTimes(group_of))
+    if config.getoption("numprocesses", None):
+        config.stash[KAFKA_OF_THE_RUN] = KafkaOfTheRun()
+        if config.getoption("dist") == "loadgroup":
+            config.pluginmanager.register(GroupTimes(group_of))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -111,6 +116,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell another process of the run where it has the broker from."""
+    node.workerinput[KAFKA_ADDRESS] = node.config.stash[KAFKA_OF_THE_RUN].address
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (served := config.stash.get(KAFKA_OF_THE_RUN, None)) is not None:
+        served.close()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Groups by node id: this pytest takes no notice of the names that xdist gives to its marks."""
     return GroupScheduling(config, log) if config.getoption("dist") == "loadgroup" else None
@@ -126,7 +142,7 @@ class GroupScheduling(LoadScopeScheduling):
 def group_of(node: str) -> str:
     """Which tests stay in one process where a run has several: a file's, all of Spark's session.
 
-    Each process has a broker of its own, and the one that runs the group "spark" the session.
+    The process that runs the group "spark" has the session.
     """
     path = node.partition("::")[0]
     return "spark" if "spark" in path and path not in SPARK_WITHOUT_SESSION else path
@@ -140,14 +156,33 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[LocalKafka]:
-    """One real broker, started when the first test asks for it and shared by the whole run.
+def kafka(request: pytest.FixtureRequest) -> Iterator[SharedKafka]:
+    """One real broker, started when the first test asks for it and shared by the whole run."""
+    address = getattr(request.config, "workerinput", {}).get(KAFKA_ADDRESS)
+    if address is not None:
+        yield shared_kafka.ask(address)
+        return
+    with LocalKafka() as running:
+        yield SharedKafka(running.bootstrap_servers)
 
-    A test that wants a proxy before it listens on ``kafka.proxied_bootstrap_servers`` and forwards
-    to ``kafka.behind_proxy(1)``. Nobody stops, kills or pauses this broker: start your own.
-    """
-    with LocalKafka(proxies={1: free_port()}) as running:
+
+@pytest.fixture(scope="session")
+def kept_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    """The broker of this process alone, for killable_kafka."""
+    folder = tmp_path_factory.mktemp("kafka")
+    with LocalKafka(data_dir=folder, proxies={1: free_port()}) as running:
         yield running
+
+
+@pytest.fixture
+def killable_kafka(kept_kafka: LocalKafka) -> Iterator[LocalKafka]:
+    """A broker of this process alone: a test may kill, pause and stop it, and it runs afterwards.
+
+    A test that wants a proxy before it listens on ``proxied_bootstrap_servers`` and forwards to
+    ``behind_proxy(1)``.
+    """
+    yield kept_kafka
+    kept_kafka.start()
 
 
 @pytest.fixture(scope="session")
@@ -187,7 +222,7 @@ def spark() -> "Iterator[SparkSession]":
 
 @pytest.fixture(scope="module")
 def site(
-    kafka: LocalKafka, spark: "SparkSession", request: pytest.FixtureRequest
+    kafka: AnyKafka, spark: "SparkSession", request: pytest.FixtureRequest
 ) -> "Iterator[Site]":
     """A queue manager on Kafka, of the module's own, whose queues Spark reads."""
     from adapter import testing
@@ -202,9 +237,10 @@ def site(
 
 
 @pytest.fixture(scope="session")
-def run_numbers() -> Iterator[int]:
-    """Counts through the whole run; unique_name draws from it."""
-    return itertools.count(1)
+def run_numbers(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Counts through the run, each process in numbers of its own; unique_name draws from it."""
+    process = getattr(request.config, "workerinput", {"workerid": "gw0", "workercount": 1})
+    return itertools.count(1 + int(process["workerid"][2:]), process["workercount"])
 
 
 @pytest.fixture

@@ -130,7 +130,11 @@ ONLY_THREADS = {
             "an_interrupted_loop_shows_nothing_and_counts_nothing",
             NO_CHANNEL,
         ),
-        (f"{CLIENT}prefetch_ends", "an_interrupted_wait_for_a_commit_is_in_doubt", NO_CHANNEL),
+        (
+            f"{CLIENT}prefetch_ends",
+            "an_interrupted_wait_for_a_commit_that_has_its_outcome_loses_nothing",
+            NO_CHANNEL,
+        ),
         (
             f"{CLIENT}replies",
             "a_lost_connection_takes_replies_with_it_that_a_token_may_end",

@@ -9,6 +9,7 @@ import pytest
 
 from tests import tidy_pages, tidy_rules
 from tests.tidy_circles import circles
+from tests.tidy_mirrors import untested
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
 from tests.tidy_types import class_sizes, type_names
@@ -322,6 +323,69 @@ def test_tests_that_mirror_nothing_are_found() -> None:
     mirror = Source("tests/unit/mqk_demo/test_run_chart.py", "")
     assert tidy_rules.mirrors([*beside, mirror]) == []
     assert "there is no mqk_demo that" in tidy_rules.mirrors([*room, mirror])[0]
+
+
+def test_each_module_has_tests_of_its_name_or_is_listed(sources: list[Source]) -> None:
+    none(untested(sources, read(TOP / "tests" / "untested_modules.txt")))
+
+
+DECIDES = "def rule(a: int) -> int:\n    return 1 if a else 2\n"
+MIRRORED = (
+    Source("adapter/core/__init__.py", ""),
+    Source("adapter/core/queue.py", DECIDES),
+    Source("tests/unit/core/test_queue_order.py", "from adapter.core.lane import rule"),
+    Source("adapter/core/lane.py", DECIDES),
+)
+LISTED = "# All of them.\n\n## Data of queues. tests: tests/unit/core/\nadapter/core/lane.py\n"
+
+
+@pytest.mark.parametrize(
+    ("problem", "more", "listed", "most"),
+    [
+        ("adapter/core/lane.py: it has no file of tests", [], "", 0),
+        (
+            "adapter/new.py: it has no file of tests",
+            [Source("adapter/new.py", DECIDES), Source("tests/unit/core/test_new.py", "")],
+            LISTED,
+            1,
+        ),
+        ("adapter/core/old.py: it is listed, and not there", [], LISTED + "adapter/core/old.py", 2),
+        ("adapter/core/lane.py: it is listed twice", [], LISTED + "adapter/core/lane.py", 2),
+        (
+            "adapter/core/queue.py: it is listed, and has tests",
+            [],
+            LISTED + "adapter/core/queue.py",
+            2,
+        ),
+        (
+            "adapter/core/data.py: it is listed, and has tests of its name, or decides nothing",
+            [Source("adapter/core/data.py", "import a\nif TYPE_CHECKING:\n    import b\n")],
+            LISTED + "adapter/core/data.py",
+            2,
+        ),
+        (
+            "adapter/core/far.py: no test of 'Data of queues.' leads to it",
+            [Source("adapter/core/far.py", DECIDES)],
+            LISTED + "adapter/core/far.py",
+            2,
+        ),
+        (
+            "tests/unit/gone/: 'Data of queues.' names it, and there are no such tests",
+            [],
+            LISTED.replace("core/\n", "core/ tests/unit/gone/\n"),
+            1,
+        ),
+        ("say why", [], LISTED.replace("Data of queues. tests: tests/unit/core/", "Data."), 1),
+        ("1 modules are listed, of 2: the list only shrinks", [], LISTED, 2),
+        ("1 modules are listed, of 0: the list only shrinks", [], LISTED, 0),
+    ],
+)
+def test_modules_without_tests_are_found(
+    problem: str, more: list[Source], listed: str, most: int
+) -> None:
+    assert untested(MIRRORED, LISTED, 1) == []
+    found = untested([*MIRRORED, *more], listed, most)
+    assert any(problem in one for one in found), found
 
 
 def test_large_classes_are_found() -> None:

@@ -70,7 +70,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger.failures logs movers own_clients topics.admin topics.memory",
         "feeds": "core.attributes core.contract errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
-        "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
+        "owner": "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
         "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "
         "topics.port watched xml_validation",
@@ -87,7 +87,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets texts client errors mq_constants watched "
-        "core.attributes core.contract",
+        "core.attributes core.contract services",
         "services": "allowed channel client launch mq_constants errors core.mq_layouts",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
         # Adapters for frameworks are client programs: they use the front door only.
@@ -181,6 +181,7 @@ CLOCKS = frozenset(
     {
         "adapter.owner.clock",
         *("adapter.topics.admin", "adapter.topics.memory", "adapter.topics.reader"),
+        "adapter.topics.partition_consumer",
         "adapter.topics.trim",
     }
 )
@@ -473,7 +474,7 @@ def dead_modules(sources: Iterable[Source]) -> list[str]:
     ours = [source for source in sources if source.room is not None]
     used: set[str] = set(ENTRY_POINTS)
     for source in ours:
-        names = {name for _, name in source.imports} | set(_named_modules(source))
+        names = {name for _, name in source.imports} | set(named_modules(source))
         used |= {name for name in names if name != source.module}
     alive = {one for name in used for one in (name, name.rpartition(".")[0])}
     return [
@@ -483,7 +484,7 @@ def dead_modules(sources: Iterable[Source]) -> list[str]:
     ]
 
 
-def _named_modules(source: Source) -> Iterator[str]:
+def named_modules(source: Source) -> Iterator[str]:
     """Modules that a string names, as for `python -m`."""
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

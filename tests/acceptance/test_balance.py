@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.localkafka import LocalKafka
 from tests.pages.blocks import TOP
 from tests.support.export_site import ExportedTopic
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 PROGRAM = TOP / "examples" / "kafka-topics" / "balance.py"
 QUEUE = "SHOP.BOOKINGS"
@@ -63,7 +63,7 @@ class Place:
 
 
 @pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Place]:
+def place(kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Place]:
     topic = ExportedTopic(kafka.bootstrap_servers, unique_name("balances"), 3)
     topic.set(cleanup_policy="compact")
     with ServerProcess(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as server:

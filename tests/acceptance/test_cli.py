@@ -18,8 +18,9 @@ import adapter
 from adapter.administration.pcf import structures as pcf
 from adapter.format import entries, names
 from adapter.ledger.envelope import ENTRY, encode
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from adapter.owner import processes
+from tests.support.shared_kafka import AnyKafka
 
 TIMEOUT_S = 100.0
 HOST = "127.0.0.1"
@@ -79,7 +80,7 @@ class Shell:
 
 
 @pytest.fixture(scope="module")
-def mqk(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+def mqk(kafka: AnyKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     """A queue manager CLI in the background, started and stopped by the command."""
     shell = Shell(tmp_path_factory.mktemp("home"), kafka.bootstrap_servers)
     started = shell("qmgr", "start", "CLI", "--listen", shell.address, "--background")
@@ -122,6 +123,7 @@ def test_mqsc_and_pcf(mqk: Shell) -> None:
             "SYSTEM.ADMIN.COMMAND.QUEUE",
             pcf.encode(header, asked),
             format="MQADMIN",
+            message_type=1,
             reply_to="REPLIES",
         )
         reply = qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=request.message_id)
@@ -185,7 +187,7 @@ def test_the_ledger_is_explained(mqk: Shell) -> None:
     assert some == told[1:3]
 
 
-def test_what_does_not_count_in_a_ledger_is_marked(kafka: LocalKafka, tmp_path: Path) -> None:
+def test_what_does_not_count_in_a_ledger_is_marked(kafka: AnyKafka, tmp_path: Path) -> None:
     """Another owner's late entry, an entry written twice, and a record of another program."""
     shell = Shell(tmp_path, kafka.bootstrap_servers)
     start = ["qmgr", "start", "MARKED", "--listen", shell.address, "--background"]
@@ -269,7 +271,7 @@ def test_a_put_that_waits_for_lines_puts_each_at_once(mqk: Shell) -> None:
 
 
 def test_finding_mq_8_what_has_stopped_can_be_started_at_once(
-    kafka: LocalKafka, tmp_path: Path
+    kafka: AnyKafka, tmp_path: Path
 ) -> None:
     """Its process and its movers' have ended: nothing of them is left, nor a port in use."""
     shell = Shell(tmp_path, kafka.bootstrap_servers)
@@ -287,9 +289,7 @@ def test_finding_mq_8_what_has_stopped_can_be_started_at_once(
         assert [processes.process(one) for one in both] == [processes.NOBODY] * 2
 
 
-def test_a_queue_manager_in_the_foreground_ends_on_ctrl_c(
-    kafka: LocalKafka, tmp_path: Path
-) -> None:
+def test_a_queue_manager_in_the_foreground_ends_on_ctrl_c(kafka: AnyKafka, tmp_path: Path) -> None:
     shell = Shell(tmp_path, kafka.bootstrap_servers)
     serving = shell.start("qmgr", "start", "FRONT", "--listen", f"{HOST}:0", "--json")
     assert serving.stdout is not None

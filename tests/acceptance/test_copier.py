@@ -28,7 +28,6 @@ from adapter import launch
 from adapter.core.model.session import UNIT_RANGES_MAX
 from adapter.core.rules.primitives.decision import SESSION_ID_LENGTH
 from adapter.format import names
-from adapter.localkafka import LocalKafka
 from mqk_demo.proxy import Proxy
 from tests.acceptance import journal as journals
 from tests.acceptance.copier import SOURCE, TARGET, UNIT_MESSAGES_MAX
@@ -36,6 +35,7 @@ from tests.acceptance.journal import Journal
 from tests.support.commit_trap import CommitTrap, Unanswered, Where
 from tests.support.queue_topic import Copy, read_until
 from tests.support.server_process import HOST, ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 COPIERS = 3
 KILLS = 5
@@ -56,7 +56,7 @@ class Kill(Struct, frozen=True):
 class Scene:
     """A queue manager on Kafka, a proxy before it, and copiers that know the proxy only."""
 
-    def __init__(self, kafka: LocalKafka, name: str, folder: Path, ends: ExitStack) -> None:
+    def __init__(self, kafka: AnyKafka, name: str, folder: Path, ends: ExitStack) -> None:
         self.kafka = kafka
         self.name = name
         self.folder = folder
@@ -122,7 +122,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Scene]:
+def scene(kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as ends:
         scene = Scene(kafka, unique_name("COPY"), tmp_path, ends)
         scene.qm.define_queue(SOURCE)

@@ -16,11 +16,11 @@ from confluent_kafka import Producer
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.ledger.kafka_settings import BATCH_BY_BATCH
-from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin as KafkaTopics
 from adapter.topics.admin import TopicSettings, queue_spec
 from mqk_demo import checker
 from mqk_demo.checker import FoundRecord
+from tests.support.shared_kafka import AnyKafka
 from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 
 TIMEOUT_S = 100.0
@@ -171,7 +171,7 @@ def nothing(_records: list[FoundRecord]) -> None:
     ("fault", "status"), [(nothing, 0), (drop, 1), (duplicate, 1), (swap, 1), (alter, 1)]
 )
 def test_the_judge_on_real_topics(
-    fault: Fault, status: int, kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    fault: Fault, status: int, kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """What was not committed is not seen, and every fault in what was is exit status 1."""
     name = unique_name("J").replace(".", "")

@@ -18,9 +18,9 @@ from msgspec import Struct
 
 import adapter
 from adapter.errors import PutInhibited
-from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import await_that
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 TOP = Path(__file__).parents[2]
 EXAMPLES = TOP / "examples"
@@ -66,7 +66,7 @@ class Place(Struct):
 
 @pytest.fixture(scope="module")
 def server(
-    kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory, run_numbers: Iterator[int]
+    kafka: AnyKafka, tmp_path_factory: pytest.TempPathFactory, run_numbers: Iterator[int]
 ) -> Iterator[ServerProcess]:
     folder = tmp_path_factory.mktemp("server")
     name = f"EXAMPLES{next(run_numbers)}"

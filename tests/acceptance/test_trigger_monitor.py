@@ -12,8 +12,8 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.localkafka import LocalKafka
 from adapter.mqi import TriggerMessage
+from tests.support.shared_kafka import AnyKafka
 
 TIMEOUT_S = 60.0
 WORKER = """
@@ -69,9 +69,7 @@ def manager(
     request: pytest.FixtureRequest, unique_name: Callable[..., str]
 ) -> Iterator[adapter.testing.TestQueueManager]:
     """The same in memory and on a real Kafka."""
-    kafka: LocalKafka | None = (
-        request.getfixturevalue("kafka") if request.param == "kafka" else None
-    )
+    kafka: AnyKafka | None = request.getfixturevalue("kafka") if request.param == "kafka" else None
     servers = kafka.bootstrap_servers if kafka is not None else None
     with adapter.testing.queue_manager(unique_name("QM"), bootstrap_servers=servers) as running:
         yield running

@@ -8,10 +8,12 @@ from confluent_kafka.admin import AdminClient
 
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import Ledger, LedgerReader, Position
+from adapter.ledger.port import RECORD_BYTES_MAX, Ledger, LedgerReader, Position
 from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
+from tests.support.topic_settings import configure
 
 WAIT_S = 20.0
+SHORTEST_BATCH = 60
 
 
 class KafkaPlace:
@@ -62,6 +64,12 @@ class KafkaPlace:
     def recreate(self) -> None:
         self._topics.delete([self.settings.topic])
         self._topics.ensure([ledger_spec(self.settings.topic)])
+
+    def refuse_writes(self, *, refused: bool) -> None:
+        """No batch of records is as short."""
+        limit = SHORTEST_BATCH if refused else RECORD_BYTES_MAX
+        name = "max.message.bytes"
+        configure(self.settings.bootstrap_servers, self.settings.topic, {name: str(limit)})
 
     def close(self) -> None:
         for close in self._closers:

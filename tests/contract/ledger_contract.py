@@ -54,6 +54,9 @@ class Place(Protocol):
     def recreate(self) -> None:
         """Delete the topic and create it again."""
 
+    def refuse_writes(self, *, refused: bool) -> None:
+        """Let the topic take no records, or take them again."""
+
 
 class Heard:
     """Everything that a ledger reported, in order; can be waited for."""

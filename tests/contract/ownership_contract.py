@@ -1,9 +1,11 @@
 """Who may own a ledger: one suite, run for the ledger in memory and for the one on Kafka."""
 
+import random
+
 import pytest
 
 from adapter.ledger.envelope import ENTRY, encode, encode_change
-from adapter.ledger.port import Entry, Ledger, LedgerClosed, OwnedByAnother
+from adapter.ledger.port import Entry, Ledger, LedgerClosed, LedgerUnavailable, OwnedByAnother
 from tests.contract.ledger_contract import (
     Heard,
     Place,
@@ -13,6 +15,8 @@ from tests.contract.ledger_contract import (
     take,
     write_durably,
 )
+
+FAILED_ANNOUNCEMENTS = 150
 
 
 class OwnershipContract:
@@ -59,6 +63,66 @@ class OwnershipContract:
             ledger.take_over(new_owner(), "a test", lambda _entry: None, again=True)
         write_durably(ledger, again, [b"two"])
         assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
+
+    def test_an_owner_is_itself_however_many_of_its_announcements_failed(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        """Kafka may take no writes for hours, as without enough replicas or a right."""
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+        place.refuse_writes(refused=True)
+        failed: list[bytes] = []
+        for _ in range(FAILED_ANNOUNCEMENTS):
+            failed.append(new_owner())
+            with pytest.raises(LedgerUnavailable):
+                ledger.take_over(failed[-1], "a test", lambda _entry: None, again=True)
+        place.refuse_writes(refused=False)
+        in_force = place.ledger().last_record()
+        assert in_force is not None
+        place.write(encode_change(failed[0], in_force.owner, b"the first attempt, landing late"))
+        again = Heard(ledger)
+        ledger.take_over(new_owner(), "a test", lambda _entry: None, again=True)
+        write_durably(ledger, again, [b"two"])
+        assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
+
+    def test_what_an_owner_says_of_itself_outlives_trims(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        """Said again at any moment between entries, it is in nobody's way."""
+        chance, heard, other = random.Random(5), Heard(ledger), place.ledger()
+        owner, who, written = new_owner(), "a test\0and its key", []
+        ledger.take_over(owner, who, lambda _entry: None)
+        trimmed_n = 0
+        for _ in range(12):
+            more = [b"%d" % chance.randrange(1_000) for _ in range(chance.randrange(1, 6))]
+            last_n = [ledger.append(payload) for payload in more][-1]
+            written += more
+            if chance.random() < 0.5:
+                heard.wait_durable(last_n)
+            ledger.announce_again()
+            if chance.random() < 0.5:
+                ledger.append(b"behind it")
+                written.append(b"behind it")
+                last_n += 1
+            heard.wait_durable(last_n)
+            if chance.random() < 0.7:
+                position, trimmed_n = ledger.durable(), len(written)
+                ledger.announce_again()
+                ledger.trim(position.offset)
+            assert other.announcement_of(owner) == who
+            sign = other.last_record()
+            assert sign is not None
+            assert (sign.owner, sign.payload) == (owner, written[-1])
+        assert trimmed_n
+        assert not heard.doubts
+        read = payloads_of(read_exactly(place.reader(position), len(written) - trimmed_n))
+        assert read == written[trimmed_n:]
+        successor, own = place.ledger(), []
+        successor.take_over(new_owner(), "next", lambda entry: own.append(entry.payload), position)
+        assert own == read
+        with pytest.raises(LedgerClosed):
+            other.announce_again()
 
     def test_a_take_over_that_was_prepared_is_one_like_others(
         self, place: Place, ledger: Ledger

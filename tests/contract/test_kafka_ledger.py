@@ -9,7 +9,7 @@ from adapter.ledger.envelope import encode_change
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from tests.contract.kafka_place import KafkaPlace
 from tests.contract.ledger_contract import (
     WAIT_S,
@@ -21,10 +21,11 @@ from tests.contract.ledger_contract import (
     write_durably,
 )
 from tests.contract.ownership_contract import OwnershipContract
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.fixture
-def kafka_place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[KafkaPlace]:
+def kafka_place(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[KafkaPlace]:
     place = KafkaPlace(kafka.bootstrap_servers, f"mq.{unique_name()}.ledger")
     yield place
     place.close()
@@ -61,7 +62,7 @@ def test_an_unreachable_kafka() -> None:
         KafkaLedgerReader(settings).read(0.1)
 
 
-def test_a_topic_that_does_not_exist(kafka: LocalKafka) -> None:
+def test_a_topic_that_does_not_exist(kafka: AnyKafka) -> None:
     settings = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic="mq.NOWHERE.ledger")
     with pytest.raises(LedgerUnavailable, match=r"mq\.NOWHERE\.ledger does not exist") as caught:
         take(KafkaLedger(settings))
@@ -70,7 +71,7 @@ def test_a_topic_that_does_not_exist(kafka: LocalKafka) -> None:
     assert "mq.NOWHERE.ledger" not in admin.list_topics(timeout=WAIT_S).topics
 
 
-def test_a_topic_with_two_partitions(kafka: LocalKafka, unique_name: Callable[..., str]) -> None:
+def test_a_topic_with_two_partitions(kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
     name = unique_name()
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     admin.create_topics([NewTopic(name, 2, 1)])[name].result(WAIT_S)

@@ -133,12 +133,12 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def ready_kafka(kafka: LocalKafka) -> LocalKafka:
-    """The shared broker, once it hands out producer ids: one just started takes a while to."""
-    place = KafkaPlace(kafka.bootstrap_servers, "mq.READY.ledger")
+def ready_kafka(kept_kafka: LocalKafka) -> LocalKafka:
+    """The process's broker, once it hands out producer ids: one just started takes a while to."""
+    place = KafkaPlace(kept_kafka.bootstrap_servers, "mq.READY.ledger")
     take(place.ledger())
     place.close()
-    return kafka
+    return kept_kafka
 
 
 @pytest.fixture
@@ -366,18 +366,19 @@ def test_an_owner_stopped_with_appends_in_flight_while_a_rival_takes_over(
     assert rival.check(records) == 3
 
 
-def test_a_broker_killed_with_appends_in_flight(unique_name: Callable[..., str]) -> None:
-    with LocalKafka() as kafka:
-        topic = f"mq.{unique_name()}.ledger"
-        place = KafkaPlace(kafka.bootstrap_servers, topic)
-        owner = Owner(place.ledger(client=ONE_BY_ONE))
-        owner.append_durably(20)
-        owner.append(IN_FLIGHT)
-        kafka.kill(1)
-        owner.append(IN_FLIGHT)
-        kafka.start(1)
-        owner.append_until_doubt(50, {})
-        replayed = [entry.payload for entry in take(place.ledger())[1]]
-        assert owner.check(raw_records(kafka.bootstrap_servers, topic)) == len(replayed)
-        assert owner.heard.last_n >= 20
-        place.close()
+def test_a_broker_killed_with_appends_in_flight(
+    killable_kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    topic = f"mq.{unique_name()}.ledger"
+    place = KafkaPlace(killable_kafka.bootstrap_servers, topic)
+    owner = Owner(place.ledger(client=ONE_BY_ONE))
+    owner.append_durably(20)
+    owner.append(IN_FLIGHT)
+    killable_kafka.kill(1)
+    owner.append(IN_FLIGHT)
+    killable_kafka.start(1)
+    owner.append_until_doubt(50, {})
+    replayed = [entry.payload for entry in take(place.ledger())[1]]
+    assert owner.check(raw_records(killable_kafka.bootstrap_servers, topic)) == len(replayed)
+    assert owner.heard.last_n >= 20
+    place.close()

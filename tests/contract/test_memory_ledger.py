@@ -33,6 +33,9 @@ class MemoryPlace:
     def recreate(self) -> None:
         self._log.recreate()
 
+    def refuse_writes(self, *, refused: bool) -> None:
+        self._log.unwritable = "a test says so" if refused else ""
+
 
 class SealedPlace(MemoryPlace):
     """The same, sealed; what is written there by hand is another process's that has the key."""

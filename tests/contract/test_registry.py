@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from adapter.localkafka import LocalKafka
 from adapter.registry import topic
 from adapter.registry.http import RegistryServer
 from tests.contract import apicurio
 from tests.contract.registry_contract import DIFFERENCES, Olds, RegistryContract, Site
+from tests.support.shared_kafka import AnyKafka
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -22,7 +22,7 @@ def in_memory() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def on_kafka(kafka: LocalKafka) -> Iterator[Site]:
+def on_kafka(kafka: AnyKafka) -> Iterator[Site]:
     registry = topic.on_kafka(kafka.bootstrap_servers, "_schemas.contract")
     with closing(registry), RegistryServer(registry) as server:
         yield Site(server.start(port=0), ours=True)

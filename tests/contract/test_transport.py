@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from adapter.localkafka import LocalKafka
 from adapter.network.kafka import KafkaTransport
 from adapter.network.memory import MemoryNetwork
 from adapter.network.port import NetworkError, Transport
 from adapter.topics.admin import TopicSettings, admin_client
 from tests.contract.transport_contract import TransportContract, records
 from tests.support.backlog import until
+from tests.support.shared_kafka import AnyKafka
 
 
 class TestMemoryNetwork(TransportContract):
@@ -47,7 +47,7 @@ class TestMemoryNetwork(TransportContract):
 
 class TestKafkaTransport(TransportContract):
     @pytest.fixture
-    def transport(self, kafka: LocalKafka) -> Iterator[KafkaTransport]:
+    def transport(self, kafka: AnyKafka) -> Iterator[KafkaTransport]:
         one = KafkaTransport(kafka.bootstrap_servers)
         yield one
         one.close()
@@ -57,7 +57,7 @@ class TestKafkaTransport(TransportContract):
         return f"mq.{unique_name('QM')}.in.QMA"
 
     @pytest.fixture
-    def delete(self, kafka: LocalKafka) -> Callable[[str], None]:
+    def delete(self, kafka: AnyKafka) -> Callable[[str], None]:
         """The broker knows when this returns: Kafka answers before."""
 
         def delete(topic: str) -> None:
@@ -69,7 +69,7 @@ class TestKafkaTransport(TransportContract):
         return delete
 
     def test_a_transaction_that_has_not_ended_blocks_its_topic_alone(
-        self, transport: Transport, topic: str, kafka: LocalKafka
+        self, transport: Transport, topic: str, kafka: AnyKafka
     ) -> None:
         other = topic + ".other"
         follower = transport.follower()

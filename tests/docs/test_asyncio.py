@@ -11,7 +11,10 @@ from adapter import aio
 from adapter.client.unit import ProducingUnit
 
 PAGE = Path(__file__).parents[2] / "docs" / "asyncio.md"
-INTERNAL = {"belongs_to", "check_open", "commit_among", "perform", "put_later", "settle", "submit"}
+INTERNAL = {
+    *("await_outcome", "belongs_to", "check_open", "commit_among", "give_up", "perform"),
+    *("put_later", "settle", "submit"),
+}
 FACES: dict[str, tuple[type, type]] = {
     "qm": (adapter.Connection, aio.Connection),
     "queue": (adapter.Queue, aio.Queue),

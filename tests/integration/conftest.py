@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.localkafka import LocalKafka
 from adapter.movers.thread import MoverThread
 from tests.support.mover_place import MoverPlace
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[MoverPlace]:
+def place(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[MoverPlace]:
     """A queue manager's topics, under a name of its own."""
     one = MoverPlace(kafka.bootstrap_servers, unique_name())
     yield one

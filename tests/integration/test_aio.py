@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import adapter
-from adapter.localkafka import LocalKafka
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 MESSAGES = 300
 CANCELS = 1_000
@@ -52,7 +52,7 @@ async def cancel_at_random(server: ServerProcess) -> list[bytes]:
 
 
 def test_every_message_is_got_once(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     with ServerProcess(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as server:
         server.start()

@@ -16,17 +16,17 @@ import adapter
 from adapter.cli.main import run
 from adapter.core.contract import audit
 from adapter.errors import Error
-from adapter.localkafka import LocalKafka
 from adapter.server import credentials
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from tests.support.backlog import until
 from tests.support.passwords import hash_cheaply
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 
 def test_what_is_on_record_is_shown_and_followed(
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -9,12 +9,12 @@ import pytest
 import adapter
 from adapter import testing
 from adapter.errors import NotAuthorized
-from adapter.localkafka import LocalKafka
 from adapter.server import credentials
+from tests.support.shared_kafka import AnyKafka
 
 
 def test_what_is_granted_outlives_the_queue_manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     users = tmp_path / "users"
     credentials.write(users, {"ann": credentials.hash_password("secret")})

@@ -16,9 +16,9 @@ import adapter
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.localkafka import LocalKafka
 from tests.support.raw_client import RawClient, Refusal
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 QUEUE, SHORT, FULL, CLOSED, HELD = "Q", "SHORT", "FULL", "CLOSED", "HELD"
 ALL_MODES = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.SET_CONTEXT
@@ -28,7 +28,7 @@ UNIT = 1
 
 @pytest.fixture(scope="module")
 def server(
-    kafka: LocalKafka, run_numbers: Iterator[int], tmp_path_factory: pytest.TempPathFactory
+    kafka: AnyKafka, run_numbers: Iterator[int], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
     folder: Path = tmp_path_factory.mktemp("server")
     name = f"ARGUMENTS{next(run_numbers)}"

@@ -17,11 +17,11 @@ import pytest
 import adapter
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
-from adapter.localkafka import LocalKafka
 from tests.support.bystander import Bystander
 from tests.support.nonsense import SAFE, Nonsense
 from tests.support.raw_client import REFUSED, WELCOME, RawClient, framed, refusal
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 MEGABYTE = 1024 * 1024
 WAIT_S = 20.0
@@ -30,7 +30,7 @@ IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE
 
 @pytest.fixture
 def start(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> Iterator[Callable[..., ServerProcess]]:
     """Start a server of its own for a test; what it must never say is looked for at the end."""
     with ExitStack() as ends:

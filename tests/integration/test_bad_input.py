@@ -18,11 +18,11 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
-from adapter.localkafka import LocalKafka
 from adapter.wire import frames
 from tests.support.bystander import Bystander
 from tests.support.raw_client import GOODBYE, HELLO, REPLIES, REQUESTS, RawClient, Refusal, framed
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 MEGABYTE = 1024 * 1024
 GROWTH_BYTES_MAX = 150 * MEGABYTE
@@ -33,7 +33,7 @@ QUEUE = "Q"
 
 @pytest.fixture(scope="module")
 def server(
-    kafka: LocalKafka, run_numbers: Iterator[int], tmp_path_factory: pytest.TempPathFactory
+    kafka: AnyKafka, run_numbers: Iterator[int], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
     folder = tmp_path_factory.mktemp("server")
     name = f"BAD{next(run_numbers)}"
@@ -81,12 +81,14 @@ def nested(depth: int) -> bytes:
 
 # -- bytes that are no frames
 
-MOST = f"{frames.FRAME_BYTES_MAX} is the most"
+MOST = f"{frames.HELLO_BYTES_MAX} is the most"
+"""Of a client that has not said who it is."""
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
+        ((frames.HELLO_BYTES_MAX + 1).to_bytes(4, "big"), MOST),
         ((frames.FRAME_BYTES_MAX + 1).to_bytes(4, "big"), MOST),
         ((2**32 - 1).to_bytes(4, "big"), MOST),
         ((105 * MEGABYTE).to_bytes(4, "big") + bytes(17 * MEGABYTE), MOST),
@@ -95,7 +97,7 @@ MOST = f"{frames.FRAME_BYTES_MAX} is the most"
         (framed(b""), "malformed"),
         (framed(b"\xc1"), "malformed"),
         (framed(b"\x93\x01"), "malformed"),
-        (framed(nested(200_000)), "malformed"),
+        (framed(nested(20_000)), "malformed"),
         (framed(b"\x93\x03\x91\x93\x01\x00" + nested(5_000) + b"\x90"), "malformed"),
         (framed(msgspec.msgpack.encode({"hello": 1})), "malformed"),
         (framed(msgspec.msgpack.encode(7)), "malformed"),
@@ -117,9 +119,21 @@ def test_bytes_that_are_no_frame(server: ServerProcess, data: bytes, words: str)
     assert words in refused.detail
 
 
-def test_bytes_that_are_no_frame_after_a_welcome(client: RawClient) -> None:
-    client.send(framed(b"\xc1"))
-    assert client.goodbye().reason is Reason.MALFORMED_REQUEST
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (framed(b"\xc1"), "malformed"),
+        (framed(nested(200_000)), "malformed"),
+        ((frames.FRAME_BYTES_MAX + 1).to_bytes(4, "big"), f"{frames.FRAME_BYTES_MAX} is the most"),
+    ],
+)
+def test_bytes_that_are_no_frame_after_a_welcome(
+    client: RawClient, data: bytes, words: str
+) -> None:
+    client.send(data)
+    refused = client.goodbye()
+    assert refused.reason is Reason.MALFORMED_REQUEST
+    assert words in refused.detail
 
 
 def test_random_bytes(server: ServerProcess) -> None:

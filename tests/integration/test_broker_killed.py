@@ -17,11 +17,11 @@ import pytest
 
 from adapter import servicebroker
 from adapter.errors import BackedOut, Error
-from adapter.localkafka import LocalKafka
 from adapter.servicebroker import END_DIALOG, Row, ServiceBroker, Transaction
 from tests.soak.travelling import prepare
 from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 ResultT = TypeVar("ResultT")
 QUEUE = "Conversing"
@@ -158,7 +158,7 @@ def await_count(programs: Sequence[Program], count: int, running: Sequence[Futur
 
 @pytest.mark.timeout(240)
 def test_conversations_lose_double_and_reorder_nothing_when_a_queue_manager_is_killed(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     chance = random.Random(4)
     a, b = (

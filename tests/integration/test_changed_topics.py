@@ -15,12 +15,12 @@ from adapter.format import names
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerMismatch
-from adapter.localkafka import LocalKafka
 from adapter.owner.storage import HousekeepingBounds
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
+from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure
 
 WAIT_S = 20.0
@@ -42,7 +42,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], bounds: HousekeepingBounds
+    kafka: AnyKafka, unique_name: Callable[..., str], bounds: HousekeepingBounds
 ) -> Iterator[TestQueueManager]:
     """With a snapshot behind it and a few messages; it looks at its topics all the time."""
     with testing.queue_manager(
@@ -61,12 +61,12 @@ def manager(
         yield one
 
 
-def delete_snapshots(kafka: LocalKafka, one: TestQueueManager) -> None:
+def delete_snapshots(kafka: AnyKafka, one: TestQueueManager) -> None:
     topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
     topics.delete([names.snapshots_topic(one.name)])
 
 
-def trim_ledger(kafka: LocalKafka, one: TestQueueManager) -> None:
+def trim_ledger(kafka: AnyKafka, one: TestQueueManager) -> None:
     ledger = names.ledger_topic(one.name)
     where = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=ledger)
     end = TopicPartition(ledger, 0, Whole(where).end)
@@ -77,9 +77,9 @@ def trim_ledger(kafka: LocalKafka, one: TestQueueManager) -> None:
 
 @pytest.mark.parametrize("change", [delete_snapshots, trim_ledger])
 def test_a_new_snapshot_is_written_when_the_old_one_is_of_no_use(
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     manager: TestQueueManager,
-    change: Callable[[LocalKafka, TestQueueManager], None],
+    change: Callable[[AnyKafka, TestQueueManager], None],
 ) -> None:
     before = manager.statistics()["snapshots"]
     change(kafka, manager)
@@ -95,7 +95,7 @@ def test_a_new_snapshot_is_written_when_the_old_one_is_of_no_use(
 
 
 def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
-    kafka: LocalKafka, manager: TestQueueManager, bounds: HousekeepingBounds
+    kafka: AnyKafka, manager: TestQueueManager, bounds: HousekeepingBounds
 ) -> None:
     bounds.audit_sweeps = 10_000
     until(lambda: manager.statistics()["topic_problems"] == 0)
@@ -106,7 +106,7 @@ def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
 
 @pytest.mark.usefixtures("silent")
 def test_settings_that_were_changed_are_named_until_they_are_put_right(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     """One of them lets Kafka refuse each entry, which ends the owner that writes one."""
     ledger, snapshots = names.ledger_topic(manager.name), names.snapshots_topic(manager.name)
@@ -129,9 +129,7 @@ def trouble(manager: TestQueueManager) -> str:
     return manager._running().trouble
 
 
-def test_records_of_others_among_the_snapshots(
-    kafka: LocalKafka, manager: TestQueueManager
-) -> None:
+def test_records_of_others_among_the_snapshots(kafka: AnyKafka, manager: TestQueueManager) -> None:
     """Text and junk are passed over; what a later release wrote is not, and is named."""
     topic = names.snapshots_topic(manager.name)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})

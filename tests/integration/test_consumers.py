@@ -12,16 +12,16 @@ from adapter import testing
 from adapter.core.contract.results import BatchDescription
 from adapter.errors import ClaimLost
 from adapter.format import descriptor, names
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
+from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 20.0
 COUNT = 300
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka) -> Iterator[TestQueueManager]:
     name = f"CONSUMERS{secrets.token_hex(3).upper()}"
     with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as manager:
         yield manager
@@ -40,7 +40,7 @@ def numbers(batch: BatchDescription) -> set[tuple[int, int]]:
     return {(lane, seq) for lane, first, last in found for seq in range(first, last + 1)}
 
 
-def on_topic(kafka: LocalKafka, topic: str, lane: int) -> dict[int, bytes]:
+def on_topic(kafka: AnyKafka, topic: str, lane: int) -> dict[int, bytes]:
     """The committed messages of a lane as any Kafka client reads them, by seq."""
     reader = KafkaConsumer(
         {
@@ -64,7 +64,7 @@ def on_topic(kafka: LocalKafka, topic: str, lane: int) -> dict[int, bytes]:
 
 
 def test_batches_are_on_the_topic_and_outlive_every_end(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     with manager.connect() as qm:
         qm.define_queue("Q")
@@ -95,7 +95,7 @@ def test_batches_are_on_the_topic_and_outlive_every_end(
 
 
 def test_a_claim_is_lost_and_its_messages_are_there_again(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     with manager.connect() as qm:
         qm.define_queue("Q")

@@ -9,18 +9,18 @@ from adapter import Message, testing
 from adapter import kafka as plain
 from adapter.cli.main import run
 from adapter.format import names
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics.reader import KafkaPageReader
 from tests.support.backlog import until
 from tests.support.queue_topic import committed
+from tests.support.shared_kafka import AnyKafka
 
 WINDOW = 4
 BODIES = [b"" if number % 3 else b"%d" % number for number in range(60)]
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     """A queue manager whose memory has next to nothing of a queue of messages, most of them empty.
 
     The first and the last message of the queue are empty, and a run of them lies in between.
@@ -67,7 +67,7 @@ def test_they_are_read_by_commands(
 
 
 def test_they_are_claimed_and_read_from_the_topic(
-    manager: TestQueueManager, kafka: LocalKafka
+    manager: TestQueueManager, kafka: AnyKafka
 ) -> None:
     with manager.connect() as qm, qm.consumer("Q", "READER") as consumer:
         spans: list[int] = []
@@ -90,7 +90,7 @@ def values(reader: KafkaPageReader, lane: int, seq: int) -> list[bytes]:
     return [record.value() or b"" for _, record in reader.records("Q", 0, lane, seq)]
 
 
-def test_they_are_decoded_by_plain_clients(manager: TestQueueManager, kafka: LocalKafka) -> None:
+def test_they_are_decoded_by_plain_clients(manager: TestQueueManager, kafka: AnyKafka) -> None:
     topic = names.queue_topic(manager.name, "Q")
     reader = committed(kafka.bootstrap_servers, topic)
     assert [plain.decode(record).body for record in islice(reader, len(ALL))] == ALL

@@ -11,15 +11,15 @@ import adapter
 from adapter import aio, testing
 from adapter.client.events import Event
 from adapter.errors import InvalidTimeout, KafkaNotAvailable
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics.events import EventReader
+from tests.support.shared_kafka import AnyKafka
 
 COMES_S = 30.0
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("EVENTS"), bootstrap_servers=servers) as one:
         yield one
@@ -71,7 +71,7 @@ def test_settings_of_kafka_that_are_wrong(manager: TestQueueManager) -> None:
         next(qm.events(kafka_options={"no.such.setting": "1"}))
 
 
-def test_a_topic_that_is_not_there(kafka: LocalKafka) -> None:
+def test_a_topic_that_is_not_there(kafka: AnyKafka) -> None:
     with (
         EventReader("NOBODY", kafka.bootstrap_servers, {}) as reader,
         pytest.raises(KafkaNotAvailable, match=r"topic mq\.NOBODY\.events on .* cannot be read: "),

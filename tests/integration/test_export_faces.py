@@ -12,12 +12,12 @@ import pytest
 from ibmmq import CMQC
 
 from adapter import msmq, servicebroker, testing
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
 from tests.support.backlog import until
 from tests.support.exported import headers, records, values
 from tests.support.feed_site import OthersTopic
+from tests.support.shared_kafka import AnyKafka
 
 DEFINITIONS = """
 DEFINE QLOCAL(DEAD.LETTERS)
@@ -30,14 +30,14 @@ WITHIN_SYNCPOINT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Callable[..., str]) -> str:
+def topic(kafka: AnyKafka, unique_name: Callable[..., str]) -> str:
     """A topic of one partition that the export RESULTS writes."""
     return OthersTopic(kafka.bootstrap_servers, unique_name("results")).name
 
 
 @pytest.fixture
 def manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], topic: str
+    kafka: AnyKafka, unique_name: Callable[..., str], topic: str
 ) -> Iterator[TestQueueManager]:
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("QM"), bootstrap_servers=servers) as running:
@@ -60,7 +60,7 @@ def pymqi(pymqi_site: Path) -> Iterator[ModuleType]:
 
 
 def test_a_program_of_ibmmq_puts_in_units(
-    kafka: LocalKafka, qmgr: ibmmq.QueueManager, topic: str
+    kafka: AnyKafka, qmgr: ibmmq.QueueManager, topic: str
 ) -> None:
     """What is backed out never shows; queues that MQSC defines have DEFPSIST(NO)."""
     queue = ibmmq.Queue(qmgr, "RESULTS", CMQC.MQOO_OUTPUT)
@@ -82,7 +82,7 @@ def test_a_program_of_ibmmq_puts_in_units(
 
 
 def test_properties_of_an_mqi_program_become_headers(
-    kafka: LocalKafka, qmgr: ibmmq.QueueManager, topic: str
+    kafka: AnyKafka, qmgr: ibmmq.QueueManager, topic: str
 ) -> None:
     handle = ibmmq.MessageHandle(qmgr)
     handle.properties.set(b"colour", "blue")
@@ -97,7 +97,7 @@ def test_properties_of_an_mqi_program_become_headers(
 
 
 def test_a_program_of_pymqi_puts_in_units(
-    kafka: LocalKafka, pymqi: Any, manager: TestQueueManager, topic: str
+    kafka: AnyKafka, pymqi: Any, manager: TestQueueManager, topic: str
 ) -> None:
     qmgr = pymqi.connect(manager.name, CHANNEL, conname(manager))
     queue = pymqi.Queue(qmgr, "RESULTS", pymqi.CMQC.MQOO_OUTPUT)
@@ -111,7 +111,7 @@ def test_a_program_of_pymqi_puts_in_units(
 
 
 def test_a_get_and_the_record_that_follows_from_it_are_one_unit(
-    kafka: LocalKafka, manager: TestQueueManager, qmgr: ibmmq.QueueManager, topic: str
+    kafka: AnyKafka, manager: TestQueueManager, qmgr: ibmmq.QueueManager, topic: str
 ) -> None:
     manager.mqsc("DEFINE QLOCAL(ORDERS) DEFPSIST(YES)")
     orders = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
@@ -129,7 +129,7 @@ def test_a_get_and_the_record_that_follows_from_it_are_one_unit(
 
 
 def test_an_alias_a_subscription_and_a_report_lead_to_it(
-    kafka: LocalKafka, manager: TestQueueManager, qmgr: ibmmq.QueueManager, topic: str
+    kafka: AnyKafka, manager: TestQueueManager, qmgr: ibmmq.QueueManager, topic: str
 ) -> None:
     servers = kafka.bootstrap_servers
     manager.mqsc(
@@ -150,7 +150,7 @@ def test_an_alias_a_subscription_and_a_report_lead_to_it(
 
 
 def test_a_trigger_message_goes_to_it(
-    kafka: LocalKafka, manager: TestQueueManager, topic: str
+    kafka: AnyKafka, manager: TestQueueManager, topic: str
 ) -> None:
     """Nothing has been on the initiation queue yet, and still it is open for input."""
     manager.mqsc(
@@ -166,7 +166,7 @@ def test_a_trigger_message_goes_to_it(
 
 
 def test_msmq_sends_to_it_by_a_direct_format_name(
-    kafka: LocalKafka, manager: TestQueueManager, topic: str
+    kafka: AnyKafka, manager: TestQueueManager, topic: str
 ) -> None:
     """Received from a queue of MSMQ and sent to the topic, in one transaction."""
     with manager.connect_msmq() as host:
@@ -191,7 +191,7 @@ def test_msmq_sends_to_it_by_a_direct_format_name(
 
 
 def test_services_reach_it_by_a_route(
-    kafka: LocalKafka, manager: TestQueueManager, topic: str
+    kafka: AnyKafka, manager: TestQueueManager, topic: str
 ) -> None:
     """Received from a queue of Service Broker and sent on, in one transaction."""
     with manager.connect_servicebroker() as broker:
@@ -227,7 +227,7 @@ def test_services_reach_it_by_a_route(
 
 
 def test_a_remote_queue_of_another_queue_manager_leads_to_it(
-    kafka: LocalKafka, unique_name: Callable[..., str], topic: str
+    kafka: AnyKafka, unique_name: Callable[..., str], topic: str
 ) -> None:
     here, there = unique_name("QM"), unique_name("QM")
     with testing.network(here, there, bootstrap_servers=kafka.bootstrap_servers) as (a, b):
@@ -244,7 +244,7 @@ def test_a_remote_queue_of_another_queue_manager_leads_to_it(
 
 
 def test_a_feed_writes_a_topic_as_it_read_another_one(
-    kafka: LocalKafka, manager: TestQueueManager, topic: str, unique_name: Callable[..., str]
+    kafka: AnyKafka, manager: TestQueueManager, topic: str, unique_name: Callable[..., str]
 ) -> None:
     source = OthersTopic(kafka.bootstrap_servers, unique_name("orders"))
     said: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("a", b"\xff"), ("b", None)]
@@ -259,7 +259,7 @@ def test_a_feed_writes_a_topic_as_it_read_another_one(
 
 
 def test_an_export_without_a_local_queue_says_so_until_there_is_one(
-    kafka: LocalKafka, manager: TestQueueManager, unique_name: Callable[..., str]
+    kafka: AnyKafka, manager: TestQueueManager, unique_name: Callable[..., str]
 ) -> None:
     other = OthersTopic(kafka.bootstrap_servers, unique_name("others")).name
     manager.mqsc(

@@ -12,15 +12,15 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter import testing
-from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
 from tests.support.exported import values
 from tests.support.feed_site import OthersTopic
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.mark.parametrize("refused", ["WAIT", "DEADLETTER"])
 def test_it_waits_until_the_topic_takes_it(
-    kafka: LocalKafka, unique_name: Callable[..., str], refused: str
+    kafka: AnyKafka, unique_name: Callable[..., str], refused: str
 ) -> None:
     """With REFUSED(DEADLETTER) where there is no dead-letter queue."""
     servers = kafka.bootstrap_servers

@@ -14,7 +14,6 @@ from adapter.errors import QueueInUse
 from adapter.exports.exporter import TOO_LONG
 from adapter.exports.kafka import KafkaExportWriter
 from adapter.format.exports import ExportProgress
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.export_site import (
@@ -26,12 +25,13 @@ from tests.support.export_site import (
     row_of,
 )
 from tests.support.feed_site import WITHIN_S
+from tests.support.shared_kafka import AnyKafka
 
 MIB = 1024 * 1024
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     name = unique_name("QM")
     servers = kafka.bootstrap_servers
     with adapter.testing.queue_manager(name, bootstrap_servers=servers) as one:
@@ -49,7 +49,7 @@ def qm(manager: TestQueueManager) -> Iterator[adapter.Connection]:
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Callable[..., str]) -> ExportedTopic:
+def topic(kafka: AnyKafka, unique_name: Callable[..., str]) -> ExportedTopic:
     """One of one partition."""
     return ExportedTopic(kafka.bootstrap_servers, unique_name("results"))
 
@@ -226,7 +226,7 @@ def test_a_time_that_a_topic_does_not_take_is_a_dead_letter(
 def test_a_topic_that_is_missing_stops_only_its_export(
     qm: adapter.Connection,
     topic: ExportedTopic,
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
 ) -> None:
     missing = ExportedTopic(kafka.bootstrap_servers, unique_name("missing"), partitions=0)

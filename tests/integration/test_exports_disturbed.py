@@ -20,6 +20,12 @@ SLOW_S = 0.25
 
 
 @pytest.fixture
+def kafka(killable_kafka: LocalKafka) -> LocalKafka:
+    """One that is reached through a proxy."""
+    return killable_kafka
+
+
+@pytest.fixture
 def topic(kafka: LocalKafka, unique_name: Callable[..., str]) -> ExportedTopic:
     return ExportedTopic(kafka.bootstrap_servers, unique_name("results"))
 

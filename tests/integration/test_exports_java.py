@@ -8,10 +8,10 @@ from collections.abc import Callable
 import adapter
 from adapter.core.contract.exports import encode_headers
 from adapter.format.hops import ORIGIN
-from adapter.localkafka import LocalKafka
 from tests.support import java_client
 from tests.support.export_site import ExportedTopic
 from tests.support.java_client import JavaRecord
+from tests.support.shared_kafka import AnyKafka
 
 RECORDS = 10_000
 PARTITIONS = 7
@@ -38,7 +38,7 @@ def drawn(chance: random.Random, number: int) -> JavaRecord:
 
 
 def test_records_are_those_of_kafkas_own_client(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     seed = random.randrange(2**32)
     chance = random.Random(seed)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
+from tests.support.examples import few
 from tests.support.export_site import ExportedTopic
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.stopped_exporter import STEPS, StoppedServer
 
 PARTITIONS = 3
@@ -24,13 +25,13 @@ HELD = 0
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Callable[..., str]) -> ExportedTopic:
+def topic(kafka: AnyKafka, unique_name: Callable[..., str]) -> ExportedTopic:
     return ExportedTopic(kafka.bootstrap_servers, unique_name("results"), PARTITIONS)
 
 
 @pytest.fixture
 def server(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path, topic: ExportedTopic
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path, topic: ExportedTopic
 ) -> Iterator[StoppedServer]:
     """A queue manager that does not run, with an export and 300 messages on its queue."""
     with StoppedServer(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as one:
@@ -80,7 +81,7 @@ def await_empty(server: ServerProcess) -> None:
         until(lambda: qm.queue("RESULTS").depth() == 0)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", few(STEPS, 2))
 def test_no_record_comes_twice_if_the_queue_manager_is_killed(
     server: StoppedServer, topic: ExportedTopic, step: str
 ) -> None:
@@ -110,9 +111,9 @@ def test_nor_if_it_is_killed_again_before_the_messages_are_gone(
     await_empty(server)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", few(STEPS, 2))
 def test_an_exporter_that_stood_still_writes_nothing(
-    server: StoppedServer, topic: ExportedTopic, kafka: LocalKafka, tmp_path: Path, step: str
+    server: StoppedServer, topic: ExportedTopic, kafka: AnyKafka, tmp_path: Path, step: str
 ) -> None:
     """Another process has taken over, and has written everything."""
     server.stop_at(step, sent=signal.SIGSTOP)

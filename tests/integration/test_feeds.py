@@ -28,6 +28,7 @@ from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, OthersTopic, await_feed, bodies
 from tests.support.java_client import JavaRecord
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 RECORDS = 20_000
 PARTITIONS = 6
@@ -40,7 +41,7 @@ LONGEST = "104000000"
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     name = unique_name("QM")
     servers = kafka.bootstrap_servers
     with adapter.testing.queue_manager(name, bootstrap_servers=servers) as one:
@@ -52,7 +53,7 @@ def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[Test
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Callable[..., str]) -> OthersTopic:
+def topic(kafka: AnyKafka, unique_name: Callable[..., str]) -> OthersTopic:
     """One of one partition."""
     return OthersTopic(kafka.bootstrap_servers, unique_name("orders"))
 
@@ -111,7 +112,7 @@ def test_aborted_transactions_never_show(manager: TestQueueManager, topic: Other
 
 
 def test_what_a_producer_in_java_aborts_never_shows(
-    kafka: LocalKafka, manager: TestQueueManager, topic: OthersTopic
+    kafka: AnyKafka, manager: TestQueueManager, topic: OthersTopic
 ) -> None:
     """Each of its transactions is written twice, and aborted the first time."""
     values = [b"%d" % n for n in range(2_000)]
@@ -235,7 +236,7 @@ def test_a_record_of_any_length_is_read(manager: TestQueueManager, topic: Others
 def test_a_topic_that_is_missing_stops_only_its_feed(
     manager: TestQueueManager,
     topic: OthersTopic,
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
 ) -> None:
     missing = OthersTopic(kafka.bootstrap_servers, unique_name("missing"), partitions=0)
@@ -252,7 +253,7 @@ def test_a_topic_that_is_missing_stops_only_its_feed(
 
 
 def test_positions_are_shown_as_offsets_of_a_consumer_group(
-    manager: TestQueueManager, topic: OthersTopic, kafka: LocalKafka
+    manager: TestQueueManager, topic: OthersTopic, kafka: AnyKafka
 ) -> None:
     topic.produce(b"a", b"b")
     with manager.connect() as qm:
@@ -270,8 +271,11 @@ def test_positions_are_shown_as_offsets_of_a_consumer_group(
     watcher.close()
 
 
-def test_a_reader_whose_connections_are_cut_reads_on(kafka: LocalKafka, topic: OthersTopic) -> None:
-    topic.add_partitions(2)
+def test_a_reader_whose_connections_are_cut_reads_on(
+    killable_kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    kafka = killable_kafka
+    topic = OthersTopic(kafka.bootstrap_servers, unique_name("orders"), 2)
     batches: list[FedBatch] = []
     broke: list[str] = []
 
@@ -307,7 +311,7 @@ def test_a_reader_whose_connections_are_cut_reads_on(kafka: LocalKafka, topic: O
 
 
 def test_values_are_decoded_by_the_registry_of_the_queue_manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """Another registry over HTTP, which is away at first."""
     topic = OthersTopic(kafka.bootstrap_servers, unique_name("orders"))
@@ -341,7 +345,7 @@ def proxied_port(kafka: LocalKafka) -> int:
 
 
 def test_each_record_is_put_once_whatever_is_killed(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """The owner is killed with SIGKILL, while transactions commit and abort on the topic."""
     topic = OthersTopic(kafka.bootstrap_servers, unique_name("orders"), PARTITIONS)

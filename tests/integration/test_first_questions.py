@@ -4,36 +4,35 @@ connects again, of 500 ms before a producer has its id. A start asks several, on
 
 import time
 from collections.abc import Callable
-from statistics import median
 
 import pytest
 
 from adapter.format.names import DIRECTORY_TOPIC
 from adapter.ledger.kafka import KafkaLedgerReader
-from adapter.localkafka import LocalKafka
 from adapter.movers.open_lanes import LaneEnds
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.network.kafka import KafkaTransport
 from adapter.network.port import SentRecord
 from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec, settings_for
+from tests.support.shared_kafka import AnyKafka
 
 TRIES = 15
-"""The median counts: a machine stands still now and then."""
+"""The lower quarter counts: with a timer none is faster, and a busy machine is slow at times."""
 REST_S = 0.06
 """As long as other clients need between the making of a client and its first question."""
 TOPICS = TopicSettings.for_brokers(1)
 
 
-def mover_settings(kafka: LocalKafka, queue_manager: str) -> MoverSettings:
+def mover_settings(kafka: AnyKafka, queue_manager: str) -> MoverSettings:
     here = KafkaCluster(kafka.bootstrap_servers)
     return MoverSettings(queue_manager=queue_manager, source=here, destination=here, topics=TOPICS)
 
 
-def count_brokers(kafka: LocalKafka, _queue_manager: str) -> Callable[[], object]:
+def count_brokers(kafka: AnyKafka, _queue_manager: str) -> Callable[[], object]:
     return lambda: settings_for(kafka.bootstrap_servers)
 
 
-def read_ledger(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
+def read_ledger(kafka: AnyKafka, queue_manager: str) -> Callable[[], object]:
     """As a mover does."""
     ledger = mover_settings(kafka, queue_manager).ledger
     TopicAdmin(kafka.bootstrap_servers, TOPICS).ensure([ledger_spec(ledger.topic)])
@@ -46,12 +45,12 @@ def read_ledger(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
     return read
 
 
-def find_open_lanes(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
+def find_open_lanes(kafka: AnyKafka, queue_manager: str) -> Callable[[], object]:
     ends = LaneEnds(mover_settings(kafka, queue_manager))
     return lambda: ends.open_lanes([DIRECTORY_TOPIC])
 
 
-def write_to_the_directory(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
+def write_to_the_directory(kafka: AnyKafka, queue_manager: str) -> Callable[[], object]:
     transport = KafkaTransport(kafka.bootstrap_servers, topics=TOPICS)
     transport.open_directory(DIRECTORY_TOPIC)
     record = SentRecord(None, key=f"queue-manager {queue_manager}".encode())
@@ -59,7 +58,7 @@ def write_to_the_directory(kafka: LocalKafka, queue_manager: str) -> Callable[[]
     return lambda: writer.append(DIRECTORY_TOPIC, [record])
 
 
-def find_the_directory(kafka: LocalKafka, _queue_manager: str) -> Callable[[], object]:
+def find_the_directory(kafka: AnyKafka, _queue_manager: str) -> Callable[[], object]:
     transport = KafkaTransport(kafka.bootstrap_servers, topics=TOPICS)
     transport.open_directory(DIRECTORY_TOPIC)
     follower = transport.follower()
@@ -78,9 +77,9 @@ def find_the_directory(kafka: LocalKafka, _queue_manager: str) -> Callable[[], o
     ],
 )
 def test_a_first_question_waits_for_no_timer(
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
-    make: Callable[[LocalKafka, str], Callable[[], object]],
+    make: Callable[[AnyKafka, str], Callable[[], object]],
     timer_s: float,
 ) -> None:
     took: list[float] = []
@@ -89,4 +88,4 @@ def test_a_first_question_waits_for_no_timer(
         began_s = time.monotonic()
         ask()
         took.append(time.monotonic() - began_s)
-    assert median(took) < 0.9 * timer_s, took
+    assert sorted(took)[TRIES // 4] < 0.9 * timer_s, took

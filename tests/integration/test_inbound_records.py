@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 import adapter
 from adapter.errors import QueueManagerNotAvailable
 from adapter.format import names
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.pages.blocks import TOP
+from tests.support.shared_kafka import AnyKafka
 
 WITHIN_S = 30.0
 EXAMPLE = TOP / "examples" / "topic-writers" / "put.py"
@@ -22,7 +22,7 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     name = unique_name("QM")
     with adapter.testing.network(name, bootstrap_servers=kafka.bootstrap_servers) as (one,):
         with one.connect() as qm:
@@ -32,7 +32,7 @@ def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[Test
         yield one
 
 
-def producer(kafka: LocalKafka, **more: str) -> Producer:
+def producer(kafka: AnyKafka, **more: str) -> Producer:
     return Producer({"bootstrap.servers": kafka.bootstrap_servers, **more})
 
 
@@ -42,7 +42,7 @@ def body(qm: adapter.Connection, queue: str) -> bytes:
     return message.body
 
 
-def test_a_plain_kafka_client_puts(kafka: LocalKafka, manager: TestQueueManager) -> None:
+def test_a_plain_kafka_client_puts(kafka: AnyKafka, manager: TestQueueManager) -> None:
     sent = adapter.Message(body="one dozen", priority=7, properties={"colour": "red"})
     topic, key, value, headers = adapter.kafka.inbound_record(
         "ORDERS", sent, queue_manager=manager.name
@@ -58,7 +58,7 @@ def test_a_plain_kafka_client_puts(kafka: LocalKafka, manager: TestQueueManager)
 
 
 def test_the_example_puts_with_a_kafka_client_alone(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     told = subprocess.run(
         [sys.executable, EXAMPLE, manager.name, "ORDERS", "one dozen", "two dozen"],
@@ -76,7 +76,7 @@ def test_the_example_puts_with_a_kafka_client_alone(
 
 
 def test_each_record_is_put_once_whatever_restarts(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     writer = producer(kafka)
     for n in range(30):
@@ -95,7 +95,7 @@ def test_each_record_is_put_once_whatever_restarts(
 
 
 def test_what_is_no_message_goes_to_the_dead_letter_queue(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     topic = names.inbound_topic(manager.name)
     writer = producer(kafka)
@@ -116,7 +116,7 @@ def test_what_is_no_message_goes_to_the_dead_letter_queue(
 
 
 def test_an_open_transaction_on_one_topic_blocks_that_source_alone(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     topic = names.inbound_topic(manager.name)
     foreign = producer(kafka, **{"transactional.id": manager.name})
@@ -135,7 +135,7 @@ def test_an_open_transaction_on_one_topic_blocks_that_source_alone(
 
 
 def test_the_directory_says_where_a_queue_manager_is(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     servers = kafka.bootstrap_servers
     with adapter.connect(bootstrap_servers=servers, queue_manager=manager.name) as qm:
@@ -146,7 +146,7 @@ def test_the_directory_says_where_a_queue_manager_is(
         adapter.connect(bootstrap_servers=servers, queue_manager="NOT.THERE", connect_timeout_s=5.0)
 
 
-def test_tasks_find_it_in_the_directory_too(kafka: LocalKafka, manager: TestQueueManager) -> None:
+def test_tasks_find_it_in_the_directory_too(kafka: AnyKafka, manager: TestQueueManager) -> None:
     async def find() -> None:
         servers = kafka.bootstrap_servers
         async with await adapter.aio.connect(

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import adapter
+from adapter.format import names
 from adapter.localkafka import LocalKafka, free_port
 from adapter.owner.stall import SLOW_S
 from tests.support.server_process import HOST, ServerProcess
@@ -26,31 +27,31 @@ BODIES = [b"1", b"2", b"3"]
 
 
 def test_finding_reliability_kafka_gone_a_stop_takes_seconds_and_says_what_is_missing(
-    tmp_path: Path,
+    killable_kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """A put waits for Kafka meanwhile: it is in the ledger or not, and what was answered is."""
-    with LocalKafka(data_dir=tmp_path / "kafka") as kafka:
-        server = ServerProcess("GONE", kafka.bootstrap_servers, tmp_path, network=True)
-        with server:
-            server.start()
-            with adapter.connect(server.address) as qm:
-                qm.define_queue("Q")
-                qm.queue("Q").put_many(BODIES)
-            kafka.stop()
-            putting = threading.Thread(target=put_in_vain, args=(server.address,), daemon=True)
-            putting.start()
-            time.sleep(2 * SLOW_S)
-            server.ask_to_end()
-            assert server.await_end(STOP_S) == 1
-            sentence = server.sentence()
-            assert "queue manager GONE has stopped without Kafka" in sentence
-            assert f"mq.GONE.ledger on {kafka.bootstrap_servers}" in sentence
-            assert "Nothing that was acknowledged is lost" in sentence
-            assert "requests whose outcome is unknown: " in sentence
-            kafka.start()
-            server.start()
-            with adapter.connect(server.address) as qm:
-                assert qm.queue("Q").depth() >= len(BODIES)
+    name = unique_name("GONE")
+    server = ServerProcess(name, killable_kafka.bootstrap_servers, tmp_path, network=True)
+    with server:
+        server.start()
+        with adapter.connect(server.address) as qm:
+            qm.define_queue("Q")
+            qm.queue("Q").put_many(BODIES)
+        killable_kafka.stop()
+        putting = threading.Thread(target=put_in_vain, args=(server.address,), daemon=True)
+        putting.start()
+        time.sleep(2 * SLOW_S)
+        server.ask_to_end()
+        assert server.await_end(STOP_S) == 1
+        sentence = server.sentence()
+        assert f"queue manager {name} has stopped without Kafka" in sentence
+        assert f"{names.ledger_topic(name)} on {killable_kafka.bootstrap_servers}" in sentence
+        assert "Nothing that was acknowledged is lost" in sentence
+        assert "requests whose outcome is unknown: " in sentence
+        killable_kafka.start()
+        server.start()
+        with adapter.connect(server.address) as qm:
+            assert qm.queue("Q").depth() >= len(BODIES)
 
 
 def put_in_vain(address: str) -> None:

@@ -16,11 +16,11 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
 from adapter.format import chunks
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.wire import codec, frames
 from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 MIB = 1024 * 1024
 LONGEST = 100 * MIB
@@ -28,7 +28,7 @@ WAIT_S = 30.0
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     with testing.queue_manager(
         unique_name(), bootstrap_servers=kafka.bootstrap_servers, window_bytes=MIB
     ) as one:
@@ -77,7 +77,7 @@ def start_again(killer: threading.Thread, server: ServerProcess) -> None:
 
 
 def test_the_longest_message_and_large_units_through_a_crash(
-    kafka: LocalKafka, manager: TestQueueManager
+    kafka: AnyKafka, manager: TestQueueManager
 ) -> None:
     longest = os.urandom(LONGEST)
     with manager.connect() as qm:
@@ -133,7 +133,7 @@ def test_a_client_that_dies_within_a_long_put(manager: TestQueueManager) -> None
 
 
 def test_a_queue_manager_that_dies_within_a_large_commit(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """Whatever part of the entry was written: all of the unit is there once, or nothing of it."""
     with ServerProcess(unique_name(), kafka.bootstrap_servers, tmp_path) as server:

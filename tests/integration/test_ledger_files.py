@@ -19,7 +19,6 @@ from adapter.format import names
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError
-from adapter.localkafka import LocalKafka
 from adapter.movers.progress import topics_like
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
@@ -29,6 +28,7 @@ from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
+from tests.support.shared_kafka import AnyKafka
 
 UNIT = 20
 
@@ -107,7 +107,7 @@ class Place:
 
 
 @pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) -> Place:
+def place(kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path) -> Place:
     return Place(kafka.bootstrap_servers, unique_name(), tmp_path)
 
 

@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from adapter import localkafka
 from adapter.localkafka import LocalKafka, LocalKafkaError, cluster, free_port
+from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 30.0
 
@@ -59,15 +60,17 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
         yield running
 
 
-def test_what_is_produced_is_consumed(kafka: LocalKafka, unique_name: Callable[..., str]) -> None:
+def test_what_is_produced_is_consumed(
+    killable_kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
     topic = unique_name()
-    create_topic(kafka.bootstrap_servers, topic)
-    produce(kafka.bootstrap_servers, topic, [b"one", b"two"])
-    assert consume(kafka.bootstrap_servers, topic, 2) == [b"one", b"two"]
-    assert kafka.statistics() == {"brokers": 1, "running": 1}
+    create_topic(killable_kafka.bootstrap_servers, topic)
+    produce(killable_kafka.bootstrap_servers, topic, [b"one", b"two"])
+    assert consume(killable_kafka.bootstrap_servers, topic, 2) == [b"one", b"two"]
+    assert killable_kafka.statistics() == {"brokers": 1, "running": 1}
 
 
-def test_eight_mebibytes_pass(kafka: LocalKafka, unique_name: Callable[..., str]) -> None:
+def test_eight_mebibytes_pass(kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
     topic, body = unique_name(), os.urandom(8 * 1024 * 1024)
     create_topic(kafka.bootstrap_servers, topic)
     producer = Producer(
@@ -79,7 +82,7 @@ def test_eight_mebibytes_pass(kafka: LocalKafka, unique_name: Callable[..., str]
 
 
 def test_topics_are_not_created_by_themselves(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     topic = unique_name()
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
@@ -88,11 +91,13 @@ def test_topics_are_not_created_by_themselves(
     assert topic not in admin.list_topics(timeout=WAIT_S).topics
 
 
-def test_the_listener_behind_the_proxy_sends_clients_to_the_proxy(kafka: LocalKafka) -> None:
-    host, port = kafka.behind_proxy(1)
+def test_the_listener_behind_the_proxy_sends_clients_to_the_proxy(
+    killable_kafka: LocalKafka,
+) -> None:
+    host, port = killable_kafka.behind_proxy(1)
     admin = AdminClient({"bootstrap.servers": f"{host}:{port}", "log_level": 0})
     broker = admin.list_topics(timeout=WAIT_S).brokers[1]
-    assert f"{broker.host}:{broker.port}" == kafka.proxied_bootstrap_servers
+    assert f"{broker.host}:{broker.port}" == killable_kafka.proxied_bootstrap_servers
     assert broker.port != port
 
 

@@ -13,12 +13,13 @@ import msgspec
 
 import adapter
 from adapter import launch
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from adapter.logs import LogSettings
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import ON_TOPIC
 from adapter.server.settings import ServerSettings
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 START_S = 60.0
 STOP_S = 20.0
@@ -62,7 +63,7 @@ def server(settings: ServerSettings, stderr: int) -> Iterator["subprocess.Popen[
 
 
 def test_a_log_that_nobody_reads_stops_neither_work_nor_the_end(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     reader, writer = full_pipe()
     settings = ServerSettings(
@@ -87,7 +88,7 @@ def test_a_log_that_nobody_reads_stops_neither_work_nor_the_end(
 
 
 def test_librdkafka_warns_of_no_setting(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """Not of a client that is made only when it is needed, either: the registry's producer."""
     name, port = unique_name(), free_port()

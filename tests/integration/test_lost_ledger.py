@@ -27,6 +27,7 @@ from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure
 
 MESSAGES = 60
@@ -41,7 +42,7 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
         yield kafka
 
 
-def ledger_of(kafka: LocalKafka, name: str) -> LedgerSettings:
+def ledger_of(kafka: AnyKafka, name: str) -> LedgerSettings:
     return LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name))
 
 
@@ -149,7 +150,7 @@ def test_a_batch_with_damaged_bytes_is_named(
         assert "mqk ledger restore" in server.sentence()
 
 
-def look_for_every_offset_from_the_first(kafka: LocalKafka, topic: str) -> None:
+def look_for_every_offset_from_the_first(kafka: AnyKafka, topic: str) -> None:
     """Have the broker meet what is damaged, whichever offset behind it is asked for."""
     configure(kafka.bootstrap_servers, topic, {"index.interval.bytes": str(2**31 - 1)})
 
@@ -181,7 +182,7 @@ def test_records_that_never_come_are_missed(
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["gone", "made again"])
 def test_a_ledger_that_was_deleted_before_its_first_snapshot(
-    kafka: LocalKafka, unique_name: Callable[..., str], is_empty: bool
+    kafka: AnyKafka, unique_name: Callable[..., str], is_empty: bool
 ) -> None:
     name = unique_name()
     ledger = ledger_of(kafka, name)
@@ -207,7 +208,7 @@ def test_a_ledger_that_was_deleted_before_its_first_snapshot(
 
 
 def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """Taking over again would meet the same refusal, several times a second and for ever."""
     name = unique_name()
@@ -231,7 +232,7 @@ def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
 
 
 def test_movers_whose_progress_was_deleted_hold(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
     topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import adapter
 from adapter.core.contract import commands as c
-from adapter.localkafka import LocalKafka
 from mqk_demo.proxy import HOST, Proxy
 from tests.support.asking import Asking
 from tests.support.memory_pair import SwallowedReply
+from tests.support.shared_kafka import AnyKafka
 from tests.support.standby_pair import WAIT_S, Pair
 
 Named = Callable[..., str]
@@ -35,7 +35,7 @@ VERBS: list[tuple[type, Act, object, list[bytes]]] = [
 
 
 def test_a_reply_that_is_lost_with_the_owner_is_the_standbys(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     with Pair(unique_name("QM"), kafka, tmp_path, 5.0) as pair:
         with adapter.connect(pair.addresses) as qm:

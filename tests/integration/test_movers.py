@@ -12,7 +12,6 @@ import adapter.kafka
 from adapter import launch
 from adapter.core.contract import records as r
 from adapter.format import events, names
-from adapter.localkafka import LocalKafka
 from adapter.movers import mover
 from adapter.movers.batch import PARTITIONS_MAX
 from adapter.movers.errors import Doubtful
@@ -20,6 +19,7 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import AlternatingProducers
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
+from tests.support.shared_kafka import AnyKafka
 
 
 def copy_all(place: MoverPlace, movers: MoverThread) -> None:
@@ -167,7 +167,7 @@ def test_a_lost_progress_is_not_taken_for_a_new_queue_manager(
 
 
 def test_a_ledger_that_is_another_one_is_fatal(
-    place: MoverPlace, movers: MoverThread, kafka: LocalKafka
+    place: MoverPlace, movers: MoverThread, kafka: AnyKafka
 ) -> None:
     place.define("A")
     place.append(place.unit(["A"]))

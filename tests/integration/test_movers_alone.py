@@ -10,11 +10,11 @@ from adapter import testing
 from adapter.core.contract import records as r
 from adapter.errors import QueueFull
 from adapter.format import events, names
-from adapter.localkafka import LocalKafka
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from tests.support.backlog import until
 from tests.support.mover_place import PUT_TIME_MS, WAIT_S, MoverPlace
+from tests.support.shared_kafka import AnyKafka
 
 
 def fence(servers: str, queue_manager: str, mover: str) -> None:
@@ -81,7 +81,7 @@ def test_the_event_mover_fails_and_the_stream_mover_goes_on(
 
 
 def test_a_queue_manager_starts_the_one_again(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     """Its events come, each once, and messages are copied meanwhile."""
     name = unique_name()

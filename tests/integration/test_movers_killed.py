@@ -140,25 +140,25 @@ def test_the_older_mover_is_fenced(place: MoverPlace) -> None:
 
 
 def test_a_broker_that_is_killed_costs_time_and_nothing_else(
+    killable_kafka: LocalKafka,
     unique_name: Callable[..., str],
 ) -> None:
-    with LocalKafka() as kafka:
-        place = MoverPlace(kafka.bootstrap_servers, unique_name())
-        place.define("A")
-        for _ in range(400):
-            place.append(*(place.unit(["A"]) for _ in range(5)))
-        end = place.flush()
-        place.close()
-        movers = MoverThread(place.settings)
-        movers.start()
-        assert movers.caught_up(1, WAIT_S)
-        kafka.kill(1)
-        assert movers.failure() is None
-        kafka.start(1)
-        assert movers.caught_up(end, 2 * WAIT_S), movers.failure()
-        movers.stop()
-        place.check("A")
-        assert place.progress()[-1].copied == 400 * 5 * LANES
+    place = MoverPlace(killable_kafka.bootstrap_servers, unique_name())
+    place.define("A")
+    for _ in range(400):
+        place.append(*(place.unit(["A"]) for _ in range(5)))
+    end = place.flush()
+    place.close()
+    movers = MoverThread(place.settings)
+    movers.start()
+    assert movers.caught_up(1, WAIT_S)
+    killable_kafka.kill(1)
+    assert movers.failure() is None
+    killable_kafka.start(1)
+    assert movers.caught_up(end, 2 * WAIT_S), movers.failure()
+    movers.stop()
+    place.check("A")
+    assert place.progress()[-1].copied == 400 * 5 * LANES
 
 
 class CommitTap:
@@ -230,20 +230,21 @@ INVALID_PRODUCER_EPOCH, PRODUCER_FENCED = 47, 90
     ids=["the answer comes late", "the answer is lost", "the request is lost"],
 )
 def test_a_commit_in_doubt_is_read_back(
-    kafka: LocalKafka,
-    place: MoverPlace,
+    killable_kafka: LocalKafka,
+    unique_name: Callable[..., str],
     disturb: Callable[[Proxy], None],
     undo: Callable[[Proxy], None],
 ) -> None:
     """And should its request land after all, when nobody waits for it, Kafka refuses it."""
+    place = MoverPlace(killable_kafka.bootstrap_servers, unique_name())
     place.define("A")
     place.flush()
-    port = int(kafka.proxied_bootstrap_servers.partition(":")[2])
+    port = int(killable_kafka.proxied_bootstrap_servers.partition(":")[2])
     tap = CommitTap(skip=5)
     tap.disturb = disturb
-    proxied = KafkaCluster(kafka.proxied_bootstrap_servers)
+    proxied = KafkaCluster(killable_kafka.proxied_bootstrap_servers)
     settings = msgspec.structs.replace(place.settings, source=proxied, destination=proxied)
-    with Proxy(*kafka.behind_proxy(1), listen_port=port, tap=tap) as proxy:
+    with Proxy(*killable_kafka.behind_proxy(1), listen_port=port, tap=tap) as proxy:
         tap.proxy = proxy
         movers = MoverThread(settings)
         movers.start()
@@ -258,6 +259,7 @@ def test_a_commit_in_doubt_is_read_back(
     assert end_transaction_again(place, tap.frame) in (INVALID_PRODUCER_EPOCH, PRODUCER_FENCED)
     assert sum(one["doubtful_commits"] for one in figures) >= 1
     place.check("A")
+    place.close()
 
 
 ORPHAN = """

@@ -23,6 +23,7 @@ from adapter.movers.transactions import AlternatingProducers
 from adapter.topics.admin import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
+from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure
 
 
@@ -130,24 +131,23 @@ def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: Mov
 
 
 def test_a_topic_that_refuses_even_the_ends_of_transactions(
-    unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    killable_kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds everything, and is named; the cure is to mend it, and to restart the broker."""
-    with LocalKafka() as kafka:
-        place = MoverPlace(kafka.bootstrap_servers, unique_name())
-        movers = MoverThread(place.settings)
-        try:
-            with monkeypatch.context() as soon:
-                soon.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
-                end = refuse_all(place, movers)
-            kafka.kill(1)
-            kafka.start(1)
-            assert movers.caught_up(end, 2 * WAIT_S)
-            assert movers.none_parked(WAIT_S)
-            place.check("A", "B")
-        finally:
-            movers.stop()
-            place.close()
+    place = MoverPlace(killable_kafka.bootstrap_servers, unique_name())
+    movers = MoverThread(place.settings)
+    try:
+        with monkeypatch.context() as soon:
+            soon.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
+            end = refuse_all(place, movers)
+        killable_kafka.kill(1)
+        killable_kafka.start(1)
+        assert movers.caught_up(end, 2 * WAIT_S), movers.failure()
+        assert movers.none_parked(WAIT_S), movers.failure()
+        place.check("A", "B")
+    finally:
+        movers.stop()
+        place.close()
 
 
 def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
@@ -255,7 +255,7 @@ def test_the_process_tells_what_is_parked(place: MoverPlace) -> None:
 
 
 def test_an_application_on_a_parked_queue(
-    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+    kafka: AnyKafka, place: MoverPlace, unique_name: Callable[..., str]
 ) -> None:
     """Puts are refused in time, gets and commits go on, operators are told, and it resumes."""
     name = unique_name()
@@ -285,7 +285,7 @@ def test_an_application_on_a_parked_queue(
 
 
 def test_a_restart_reads_a_snapshot_though_a_topic_is_parked(
-    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+    kafka: AnyKafka, place: MoverPlace, unique_name: Callable[..., str]
 ) -> None:
     """What is on no topic is in the snapshot; the ledger is kept until it has been copied."""
     name = unique_name()
@@ -346,7 +346,7 @@ def test_finding_users_6_a_deleted_topic_of_a_deleted_queue_is_parked_no_more(
 
 
 def test_a_queue_deleted_and_defined_again(
-    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+    kafka: AnyKafka, place: MoverPlace, unique_name: Callable[..., str]
 ) -> None:
     """Each incarnation's messages are on a topic of its own; the movers restart in between."""
     name = unique_name()

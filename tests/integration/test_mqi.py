@@ -9,13 +9,13 @@ from ibmmq import CMQC
 
 import adapter.kafka
 from adapter import testing
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import conname
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TestQueueManager]:
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("QM"), bootstrap_servers=servers) as running:
         with running.connect() as administrator:
@@ -23,7 +23,7 @@ def manager(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[Test
         yield running
 
 
-def bodies_on_topic(kafka: LocalKafka, topic: str, count: int) -> list[bytes]:
+def bodies_on_topic(kafka: AnyKafka, topic: str, count: int) -> list[bytes]:
     """The values of a topic, as any Kafka client reads them."""
     consumer = Consumer(
         {
@@ -46,7 +46,7 @@ def bodies_on_topic(kafka: LocalKafka, topic: str, count: int) -> list[bytes]:
     return found
 
 
-def test_a_program_works_through_a_crash(manager: TestQueueManager, kafka: LocalKafka) -> None:
+def test_a_program_works_through_a_crash(manager: TestQueueManager, kafka: AnyKafka) -> None:
     """What it committed is there once, what it had not is gone, and Kafka has it all."""
     qmgr = ibmmq.connect(manager.name, "APP.SVRCONN", conname(manager))
     queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)

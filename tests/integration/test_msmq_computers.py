@@ -4,15 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from adapter import msmq
-from adapter.localkafka import LocalKafka
 from adapter.msmq import MessageQueueTransaction
 from tests.support.backlog import until
 from tests.support.msmq_computers import WAIT_S
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 
 def test_a_queue_of_the_other_server_is_read_also_after_it_was_killed(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     client, server = unique_name("CLIENT"), unique_name("SERVER")
     servers = kafka.bootstrap_servers

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.support.sending import define_transmission_queue, send
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 WITHIN_S = 30.0
 Two = tuple[TestQueueManager, TestQueueManager]
@@ -137,7 +137,7 @@ def test_a_remote_queue_needs_no_transmission_queue(two: Two) -> None:
 
 
 def test_a_queue_manager_that_has_started_knows_the_others(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     """What is sent at once to one that it has never sent to is taken."""
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from adapter.localkafka import LocalKafka
 from tests.soak.travelling import Travel, travel
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.mark.timeout(240)
 def test_nothing_is_lost_doubled_or_reordered_between_queue_managers(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     plan = Travel(messages=5_000, kills=5, seed=3)
     travel(plan, (unique_name("QMA"), unique_name("QMB")), kafka.bootstrap_servers, tmp_path)

@@ -21,9 +21,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import adapter
 from adapter.format import names
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from tests.support.backlog import until
 from tests.support.server_process import HOST, STOP_S, ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 ANSWER_S = 5.0
 WAIT_S = 30.0
@@ -84,7 +85,7 @@ def unlike(unique_name: Callable[..., str]) -> str:
     return unique_name()
 
 
-def test_a_servers_life_as_it_is_monitored(kafka: LocalKafka, unlike: str, tmp_path: Path) -> None:
+def test_a_servers_life_as_it_is_monitored(kafka: AnyKafka, unlike: str, tmp_path: Path) -> None:
     """From start to stop: live and ready, and what the metrics count."""
     port = free_port()
     with ServerProcess(unlike, kafka.bootstrap_servers, tmp_path, http_port=port) as server:
@@ -150,9 +151,7 @@ def the_table_shows_the_same(server: ServerProcess) -> None:
     assert line["oldest_message_age_s"] > 0
 
 
-def a_topic_that_cannot_be_written_shows(
-    server: ServerProcess, kafka: LocalKafka, port: int
-) -> None:
+def a_topic_that_cannot_be_written_shows(server: ServerProcess, kafka: AnyKafka, port: int) -> None:
     """A topic that somebody made before the queue manager did, and wrongly."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     topic = names.queue_topic(server.queue_manager, "WRONG", 0)
@@ -170,7 +169,7 @@ def a_topic_that_cannot_be_written_shows(
     assert ask(port, "live").status == 200
 
 
-def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) -> None:
+def test_a_port_that_is_taken(kafka: AnyKafka, unlike: str, tmp_path: Path) -> None:
     """Whoever chose it is told; nobody else is kept from starting."""
     port = free_port()
     name = unlike

@@ -8,9 +8,9 @@ from confluent_kafka import Producer
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.unit_records import Placed
 from adapter.format import descriptor, names
-from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
 from adapter.topics.reader import SINGLE_READ_ON, KafkaPageReader
+from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 20.0
 LANE = 3
@@ -19,7 +19,7 @@ ID = bytes(24)
 
 
 @pytest.fixture(scope="module")
-def reader(kafka: LocalKafka) -> Iterator[KafkaPageReader]:
+def reader(kafka: AnyKafka) -> Iterator[KafkaPageReader]:
     """Of a lane that holds these messages and no others."""
     topic = names.queue_topic("GAPS", "Q")
     TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure(

@@ -14,10 +14,10 @@ from confluent_kafka import Message
 import adapter
 from adapter import errors as e
 from adapter import testing
-from adapter.localkafka import LocalKafka
 from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
 from tests.support.export_site import ExportedTopic, await_export, row_of
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 __all__ = ["driver", "pytest_generate_tests", "pytest_pyfunc_call"]
 
@@ -25,7 +25,7 @@ Named = Callable[..., str]
 
 
 @pytest.fixture
-def qm(kafka: LocalKafka, unique_name: Named, driver: Driver) -> Iterator[adapter.Connection]:
+def qm(kafka: AnyKafka, unique_name: Named, driver: Driver) -> Iterator[adapter.Connection]:
     servers = kafka.bootstrap_servers
     name = unique_name("QM")
     with (
@@ -36,7 +36,7 @@ def qm(kafka: LocalKafka, unique_name: Named, driver: Driver) -> Iterator[adapte
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Named) -> ExportedTopic:
+def topic(kafka: AnyKafka, unique_name: Named) -> ExportedTopic:
     """One of three partitions."""
     return ExportedTopic(kafka.bootstrap_servers, unique_name("results"), 3)
 
@@ -114,7 +114,7 @@ def test_only_what_was_committed_is_there_in_the_order_of_commits(
 
 
 def test_a_topic_that_is_missing_is_written_when_it_is_there(
-    qm: adapter.Connection, kafka: LocalKafka, unique_name: Named
+    qm: adapter.Connection, kafka: AnyKafka, unique_name: Named
 ) -> None:
     later = ExportedTopic(kafka.bootstrap_servers, unique_name("later"), 0)
     qm.produce(later.name, b"1", "k")
@@ -130,7 +130,7 @@ KILLS = 4
 
 
 def test_each_record_is_there_once_though_the_queue_manager_is_killed(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     """Workers of both drivers turn messages into records; everything is killed meanwhile."""
     topic = ExportedTopic(kafka.bootstrap_servers, unique_name("results"), 2)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from adapter import testing
 from adapter.core.contract import records as r
 from adapter.format import names
-from adapter.localkafka import LocalKafka
 from adapter.movers.thread import MoverThread
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.queue_topic import read_until
+from tests.support.shared_kafka import AnyKafka
 
 MARKER = b"the end"
 DAY_S = 86_400
@@ -17,7 +17,7 @@ YEAR_9000_S = 221_845_392_000
 
 
 def test_a_clock_years_behind_a_day_ahead_and_far_in_the_future(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
     wanted = []

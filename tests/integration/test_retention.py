@@ -14,13 +14,13 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData as Put
 from adapter.format import descriptor, names
 from adapter.ledger.kafka_settings import BATCH_BY_BATCH
-from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
 from adapter.topics.port import ALL, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from adapter.topics.trim import KafkaTrimmer
 from tests.support.backlog import bodies, drain, until
+from tests.support.shared_kafka import AnyKafka
 
 WINDOW = 20
 UNIT = 30
@@ -30,7 +30,7 @@ WAIT_S = 20.0
 class Reader:
     """A reader of committed records of one lane, from its first one on."""
 
-    def __init__(self, kafka: LocalKafka, topic: str, lane: int = 0) -> None:
+    def __init__(self, kafka: AnyKafka, topic: str, lane: int = 0) -> None:
         self._consumer = Consumer(
             {
                 "bootstrap.servers": kafka.bootstrap_servers,
@@ -70,7 +70,7 @@ def header(seq: int) -> list[tuple[str, str | bytes | None]]:
     ]
 
 
-def fill(kafka: LocalKafka, topic: str, seqs: list[list[int]]) -> None:
+def fill(kafka: AnyKafka, topic: str, seqs: list[list[int]]) -> None:
     """Write a lane as movers do: a transaction for each list; a negative seq aborts its own."""
     producer = Producer(
         {
@@ -97,21 +97,21 @@ def name(unique_name: Callable[..., str]) -> str:
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, name: str) -> str:
+def topic(kafka: AnyKafka, name: str) -> str:
     one = names.queue_topic(name, "Q")
     TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure([queue_spec(one, 10)])
     return one
 
 
 @pytest.fixture
-def reader(kafka: LocalKafka, topic: str) -> Iterator[Reader]:
+def reader(kafka: AnyKafka, topic: str) -> Iterator[Reader]:
     one = Reader(kafka, topic)
     yield one
     one.close()
 
 
 def test_whole_messages_before_the_one_that_is_needed_go(
-    kafka: LocalKafka, name: str, topic: str, reader: Reader
+    kafka: AnyKafka, name: str, topic: str, reader: Reader
 ) -> None:
     """Among aborted copies, markers, and messages of several records."""
     fill(kafka, topic, [[1, 2, 2, 2], [-3, -4], [3], [4, 4, 5], [-6, -6, -6], [6], [7]])
@@ -129,7 +129,7 @@ def test_whole_messages_before_the_one_that_is_needed_go(
 
 
 def test_the_topic_of_a_deleted_queue_goes_as_a_whole(
-    kafka: LocalKafka, name: str, topic: str
+    kafka: AnyKafka, name: str, topic: str
 ) -> None:
     fill(kafka, topic, [[1, 2], [3]])
     trimmer = KafkaTrimmer(name, kafka.bootstrap_servers, {})
@@ -144,7 +144,7 @@ def test_the_topic_of_a_deleted_queue_goes_as_a_whole(
 
 
 def test_what_no_mover_wrote_and_what_is_not_allowed_is_told(
-    kafka: LocalKafka, name: str, topic: str, reader: Reader
+    kafka: AnyKafka, name: str, topic: str, reader: Reader
 ) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
     producer.produce(topic, b"odd", partition=0)
@@ -159,7 +159,7 @@ def test_what_no_mover_wrote_and_what_is_not_allowed_is_told(
 
 
 def test_pages_are_read_when_what_lies_before_has_gone_meanwhile(
-    kafka: LocalKafka, name: str, topic: str
+    kafka: AnyKafka, name: str, topic: str
 ) -> None:
     fill(kafka, topic, [list(range(at, at + 1_000)) for at in range(1, 4_000, 1_000)])
     pages = KafkaPageReader(name, kafka.bootstrap_servers, {})
@@ -187,7 +187,7 @@ def keep_busy(manager: TestQueueManager) -> None:
 
 
 def test_topics_of_deleted_queues_are_listed_and_deleted(
-    kafka: LocalKafka, name: str, capsys: pytest.CaptureFixture[str]
+    kafka: AnyKafka, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
 
@@ -223,7 +223,7 @@ def test_topics_of_deleted_queues_are_listed_and_deleted(
 
 
 def test_consumed_messages_go_and_the_rest_is_got_in_order_through_crashes(
-    kafka: LocalKafka, name: str, topic: str, reader: Reader
+    kafka: AnyKafka, name: str, topic: str, reader: Reader
 ) -> None:
     count = 1_200
     with testing.queue_manager(

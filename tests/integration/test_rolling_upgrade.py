@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import adapter
-from adapter.localkafka import LocalKafka
 from benchmarks.numbered import Judgement
 from tests.integration.test_standby import begun
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 Named = Callable[..., str]
 
@@ -36,7 +36,7 @@ def later_release(folder: Path) -> dict[str, str]:
 
 
 def test_a_later_release_takes_over_under_load_and_is_not_followed_by_this_one(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     name, servers = unique_name("QM"), kafka.bootstrap_servers
     later = later_release(tmp_path / "later")

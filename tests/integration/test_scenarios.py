@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from adapter import testing
-from adapter.localkafka import LocalKafka
 from tests.scenarios.drivers import OnServer
 from tests.scenarios.language import parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
-def test_on_kafka(path: Path, kafka: LocalKafka, unique_name: Callable[..., str]) -> None:
+def test_on_kafka(path: Path, kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
     text = path.read_text()
     transcript = parse(text)
     with testing.queue_manager(

@@ -42,6 +42,7 @@ from adapter.testing import queue_manager
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure
 
 WAIT_S = 60.0
@@ -63,7 +64,7 @@ STRATEGY = {"subject.name.strategy": topic_subject_name_strategy}
 
 
 @pytest.fixture
-def registry(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TopicRegistry]:
+def registry(kafka: AnyKafka, unique_name: Callable[..., str]) -> Iterator[TopicRegistry]:
     made = topic.on_kafka(kafka.bootstrap_servers, unique_name("_schemas."))
     with closing(made):
         yield made
@@ -86,7 +87,7 @@ def records(servers: str, name: str, count: int) -> list[tuple[int, bytes]]:
 
 
 def test_a_queues_topic_is_read_by_a_plain_consumer_with_the_official_deserializer(
-    kafka: LocalKafka, unique_name: Callable[..., str], registry: TopicRegistry
+    kafka: AnyKafka, unique_name: Callable[..., str], registry: TopicRegistry
 ) -> None:
     name, servers = unique_name("QM"), kafka.bootstrap_servers
     with (
@@ -117,7 +118,7 @@ def test_a_queues_topic_is_read_by_a_plain_consumer_with_the_official_deserializ
 
 
 def test_what_is_registered_outlives_the_registry(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name("_schemas.")
     with closing(topic.on_kafka(kafka.bootstrap_servers, name)) as first:
@@ -180,7 +181,7 @@ def test_a_kafka_that_is_away_is_an_error_in_time() -> None:
 
 
 def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     name, port = unique_name("QM"), free_port()
     with ServerProcess(name, kafka.bootstrap_servers, tmp_path, http_port=port) as process:
@@ -205,7 +206,7 @@ def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
 
 
 def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     name, port = unique_name("QM"), free_port()
     authority = Authority(tmp_path)
@@ -247,7 +248,7 @@ def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
 
 
 def test_a_registry_is_served_until_it_is_told_to_end(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     command = [sys.executable, "-m", "adapter.cli", "registry", "serve", "--json"]
     where = ["--bootstrap-server", kafka.bootstrap_servers, "--listen", "127.0.0.1:0"]

@@ -22,9 +22,9 @@ from adapter.ledger import envelope as envelopes
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.validity import Validity, Verdict
-from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 Named = Callable[..., str]
 HEARTBEAT_S = 0.5
@@ -37,7 +37,7 @@ other."""
 class Forger:
     """Has Write and Read on the ledger of a queue manager, and no key."""
 
-    def __init__(self, kafka: LocalKafka, queue_manager: str) -> None:
+    def __init__(self, kafka: AnyKafka, queue_manager: str) -> None:
         self.topic = names.ledger_topic(queue_manager)
         self._kafka = kafka
         self.settings = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=self.topic)
@@ -105,7 +105,7 @@ def copies(servers: str, topic: str, count: int) -> set[bytes]:
 
 
 def test_in_an_open_ledger_what_another_writer_continues_counts(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     """The threat model says so: (owner id, n) are readable, and so they prove nothing."""
     name = unique_name("QM")
@@ -124,7 +124,7 @@ def test_in_an_open_ledger_what_another_writer_continues_counts(
 class SealedPair:
     """An owner and its standby, that seal their ledger with the keys of one file."""
 
-    def __init__(self, kafka: LocalKafka, name: str, folder: Path) -> None:
+    def __init__(self, kafka: AnyKafka, name: str, folder: Path) -> None:
         self.keys = folder / "keys"
         self.key_id = bytes.fromhex(ledger_keys.add(self.keys))
         self.owner, self.standby = (
@@ -164,7 +164,7 @@ def forgeries(forger: Forger, key_id: bytes) -> list[bytes]:
 
 
 def test_in_a_sealed_ledger_it_is_void_for_all_and_reported(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, servers = unique_name("QM"), kafka.bootstrap_servers
     pair = SealedPair(kafka, name, tmp_path)

@@ -20,13 +20,16 @@ import adapter
 from adapter import Unit
 from adapter.errors import BackedOut, QueueManagerQuiescing
 from adapter.format import names
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from tests.support.bystander import Bystander
 from tests.support.load import Load
 from tests.support.queue_topic import LANES, read_until
 from tests.support.server_process import HOST, ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 STOP_S = 10.0
+DEPOSED = 3
+"""The exit status of an owner that another one has replaced."""
 LONG_S = 20.0
 """How long units are given, where nobody is to wait for them."""
 MARKER = b"the end"
@@ -34,9 +37,7 @@ MakeServer = Callable[..., ServerProcess]
 
 
 @pytest.fixture
-def make(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
-) -> Iterator[MakeServer]:
+def make(kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[MakeServer]:
     """Make a server process, of a queue manager of its own unless a name is given."""
     with ExitStack() as ends:
 
@@ -286,7 +287,7 @@ def test_another_server_takes_over_under_load(make: MakeServer) -> None:
     with Load(f"{old.address},{new.address}", "LOAD") as load:
         load.await_gets(20)
         new.start()
-        assert old.await_end(STOP_S) == 1
+        assert old.await_end(STOP_S) == DEPOSED
         sentence = old.sentence()
         assert "another owner took over" in sentence
         assert f"{old.queue_manager} (process {new.pid} on {socket.gethostname()})" in sentence
@@ -315,7 +316,7 @@ def test_finding_reliability_d2_a_frozen_server_leaves_its_successor_alone(
             successor.ask_to_end()
             assert successor.await_end() == 0
         successor.start()
-    assert frozen.await_end(STOP_S) == 1
+    assert frozen.await_end(STOP_S) == DEPOSED
     assert "another owner took over" in frozen.sentence()
     with adapter.connect(successor.address) as qm:
         qm.queue("Q").put(b"after")
@@ -325,7 +326,7 @@ def test_finding_reliability_d2_a_frozen_server_leaves_its_successor_alone(
 # -- movers
 
 
-def test_its_movers_are_killed(make: MakeServer, kafka: LocalKafka) -> None:
+def test_its_movers_are_killed(make: MakeServer, kafka: AnyKafka) -> None:
     """They are started again, and copy everything once."""
     server = make()
     server.start()

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.localkafka import LocalKafka
 from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S
+from adapter.server.main import DEPOSED_STATUS
 from benchmarks.numbered import Judgement, NumberedProgram
 from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.standby_pair import Pair
 
 Named = Callable[..., str]
@@ -35,7 +36,7 @@ def begun(addresses: str) -> NumberedProgram:
 
 
 @pytest.fixture
-def pair(kafka: LocalKafka, unique_name: Named, tmp_path: Path) -> Iterator[Pair]:
+def pair(kafka: AnyKafka, unique_name: Named, tmp_path: Path) -> Iterator[Pair]:
     with Pair(unique_name("QM"), kafka, tmp_path, HEARTBEAT_S) as made:
         yield made
 
@@ -108,14 +109,14 @@ def test_a_queue_manager_is_switched_to_its_standby_and_back(
 
 
 def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     with Pair(unique_name("QM"), kafka, tmp_path, SHORT_HEARTBEAT_S) as pair:
         program = begun(pair.addresses)
         pair.owner.freeze()
         pair.standby.await_said("ledger taken over")
         pair.owner.thaw()
-        assert pair.owner.await_end() == 1
+        assert pair.owner.await_end() == DEPOSED_STATUS, "it was not told to stand by"
         assert "another owner took over" in pair.owner.sentence()
         program.await_more()
         assert program.end() == Judgement()
@@ -131,7 +132,7 @@ def test_a_standby_that_is_told_to_stop_ends_and_the_owner_goes_on(
 
 
 def test_of_three_standbys_one_takes_over(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     name, servers = unique_name("QM"), kafka.bootstrap_servers
     owner = ServerProcess(name, servers, tmp_path)
@@ -156,7 +157,7 @@ def test_of_three_standbys_one_takes_over(
 
 
 def test_the_directory_leads_to_the_owner_and_after_a_take_over_to_the_new_one(
-    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     """The standby leaves the owner's entry as it is; and programs need not know any host."""
     name, servers = unique_name("QM"), kafka.bootstrap_servers

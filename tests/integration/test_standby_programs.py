@@ -10,8 +10,8 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
-from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
+from tests.support.shared_kafka import AnyKafka
 from tests.support.standby_pair import Pair, await_standbys
 from tests.support.worker_process import WorkerProcess, bodies
 
@@ -21,7 +21,7 @@ OPTIONS = ("--processes", 2, "--threads", 2, "--prefetch", 2, "--retry-times", 1
 
 
 @pytest.fixture
-def pair(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Pair]:
+def pair(kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path) -> Iterator[Pair]:
     with Pair(unique_name("QM"), kafka, tmp_path, network=True) as made:
         yield made
 
@@ -43,7 +43,7 @@ def switch(pair: Pair) -> None:
 )
 def test_a_worker_does_each_message_once(
     pair: Pair,
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     tmp_path: Path,
     strike: Callable[[Pair], None],
     function: str,

@@ -14,11 +14,11 @@ from adapter.format import names
 from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.localkafka import LocalKafka
 from adapter.owner.parts import OwnerSettings
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
+from tests.support.shared_kafka import AnyKafka
 
 WINDOW = 20
 MESSAGES = 3_000
@@ -28,7 +28,7 @@ WAIT_S = 20.0
 
 @pytest.fixture
 def manager(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> Iterator[tuple[TestQueueManager, LedgerSettings]]:
     name = unique_name()
     ledger = LedgerSettings(
@@ -129,7 +129,7 @@ def test_backout_counts_and_outcomes_outlast_what_is_trimmed(
 
 
 def test_a_ledger_without_its_snapshot_is_refused(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
     with testing.queue_manager(

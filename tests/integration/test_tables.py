@@ -21,17 +21,17 @@ from adapter.channel.requests import Handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
 from adapter.kafka import Table
-from adapter.localkafka import LocalKafka
 from tests.support.export_site import ExportedTopic
 from tests.support.feed_site import WITHIN_S
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 Named = Callable[..., str]
 CLAIMS = "CLAIMS"
 
 
 @pytest.fixture
-def manager(kafka: LocalKafka, unique_name: Named) -> Iterator[testing.TestQueueManager]:
+def manager(kafka: AnyKafka, unique_name: Named) -> Iterator[testing.TestQueueManager]:
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("QM"), bootstrap_servers=servers) as running:
         yield running
@@ -44,7 +44,7 @@ def qm(manager: testing.TestQueueManager) -> Iterator[adapter.Connection]:
 
 
 @pytest.fixture
-def topic(kafka: LocalKafka, unique_name: Named) -> ExportedTopic:
+def topic(kafka: AnyKafka, unique_name: Named) -> ExportedTopic:
     """A compacted topic of three partitions."""
     made = ExportedTopic(kafka.bootstrap_servers, unique_name("balances"), 3)
     made.set(cleanup_policy="compact")
@@ -52,7 +52,7 @@ def topic(kafka: LocalKafka, unique_name: Named) -> ExportedTopic:
 
 
 @pytest.fixture
-def table_of(kafka: LocalKafka) -> Iterator[Callable[..., Table]]:
+def table_of(kafka: AnyKafka) -> Iterator[Callable[..., Table]]:
     """Makes tables that are closed behind the test."""
     made: list[Table] = []
 
@@ -170,7 +170,7 @@ def test_a_table_that_is_closed(
     assert topic.name in repr(table)
 
 
-def test_a_table_that_is_dropped(kafka: LocalKafka, topic: ExportedTopic) -> None:
+def test_a_table_that_is_dropped(kafka: AnyKafka, topic: ExportedTopic) -> None:
     threads = threading.active_count()
     with pytest.warns(ResourceWarning, match="was dropped and not closed"):
         Table(topic.name, bootstrap_servers=kafka.bootstrap_servers)
@@ -459,7 +459,7 @@ def test_a_claim_that_is_cancelled_is_given_back(
 
 
 def test_sync_is_right_though_everything_is_killed(
-    kafka: LocalKafka, unique_name: Named, topic: ExportedTopic, table_of: TableOf, tmp_path: Path
+    kafka: AnyKafka, unique_name: Named, topic: ExportedTopic, table_of: TableOf, tmp_path: Path
 ) -> None:
     """The queue manager is killed at random; each value that was committed is in the table."""
     chance, table = random.Random(3), table_of(topic, claims=CLAIMS)

@@ -10,7 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
     NewTopic,
 )
 
-from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka import free_port
 from adapter.topics.admin import (
     TopicAdmin,
     TopicError,
@@ -24,6 +24,7 @@ from adapter.topics.admin import (
     settings_for,
 )
 from tests.support.backlog import until
+from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure, topic_settings
 
 WAIT_S = 20.0
@@ -31,12 +32,12 @@ SETTINGS = TopicSettings.for_brokers(1)
 
 
 @pytest.fixture
-def admin(kafka: LocalKafka) -> AdminClient:
+def admin(kafka: AnyKafka) -> AdminClient:
     return AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
 
 
 @pytest.fixture
-def topics(kafka: LocalKafka) -> TopicAdmin:
+def topics(kafka: AnyKafka) -> TopicAdmin:
     return TopicAdmin(kafka.bootstrap_servers, SETTINGS)
 
 
@@ -70,7 +71,7 @@ def test_topics_are_created_once_with_explicit_settings(
 )
 def test_an_existing_topic_that_could_lose_is_refused(
     topics: TopicAdmin,
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
     setting: str,
     value: str,
@@ -105,7 +106,7 @@ def test_a_topic_with_other_partitions_is_refused(
 
 
 def test_a_topic_with_too_few_copies_is_refused(
-    kafka: LocalKafka, admin: AdminClient, unique_name: Callable[..., str]
+    kafka: AnyKafka, admin: AdminClient, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(WAIT_S)
@@ -115,7 +116,7 @@ def test_a_topic_with_too_few_copies_is_refused(
 
 
 def test_more_copies_than_brokers_cannot_be_had(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(3))
     with pytest.raises(TopicError, match=r"creating .*INVALID_REPLICATION_FACTOR") as caught:
@@ -141,7 +142,7 @@ def test_an_unreachable_kafka_is_worth_another_try() -> None:
     assert caught.value.retriable
 
 
-def test_copies_are_chosen_by_the_cluster(kafka: LocalKafka) -> None:
+def test_copies_are_chosen_by_the_cluster(kafka: AnyKafka) -> None:
     assert settings_for(kafka.bootstrap_servers) == SETTINGS
 
 
@@ -155,7 +156,7 @@ def no_collection() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_collection")
 def test_the_client_is_gone_at_once_after_refused_requests(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> None:
     """A client that lives on goes on trying to reach brokers that may be gone."""
     topics = TopicAdmin(kafka.bootstrap_servers, SETTINGS)

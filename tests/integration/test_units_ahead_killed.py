@@ -18,11 +18,11 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.errors import BackedOut
-from adapter.localkafka import LocalKafka
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
 from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 MESSAGES = 4_000
 BODIES = [b"%06d" % number for number in range(MESSAGES)]
@@ -44,7 +44,7 @@ for turn, unit in enumerate(queue.units(2, prefetch=8, commits=8)):
 
 @pytest.fixture
 def server(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> Iterator[ServerProcess]:
     with ServerProcess(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as running:
         running.start()

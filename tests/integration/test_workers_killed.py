@@ -16,9 +16,9 @@ import pytest
 from msgspec import Struct
 
 import adapter
-from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.worker_process import WorkerProcess, bodies
 
 PROCESSES = 3
@@ -30,7 +30,7 @@ NEXT_WITHIN_S = BACKOFF_S / 4
 
 @pytest.fixture
 def server(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> Iterator[ServerProcess]:
     with ServerProcess(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as running:
         running.start()

@@ -41,7 +41,7 @@ class InboundTopic:
 
     def _take(self, headers: dict[str, bytes | None], value: bytes) -> list[ArrivedUnit]:
         record = ReceivedRecord(TOPIC, self._collector.next, value, headers)
-        return [one.given for one in self._collector.take(record)]
+        return [one.given for one in self._collector.take(record, 0.0)]
 
 
 def unit_records(call: Call, queue_manager: str) -> Iterator[tuple[dict[str, bytes | None], bytes]]:

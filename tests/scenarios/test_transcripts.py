@@ -4,6 +4,7 @@
 """
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -13,7 +14,12 @@ from tests.scenarios.language import TranscriptError, call_of, parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
 from tests.scenarios.world import COMMANDS, MANAGE
 from tests.support import purity
+from tests.support.examples import examples
+from tests.support.extremes import Extremes
 from tests.support.runs import Recorder
+
+EXTREMES = 5
+"""Values at the ends of their types that are tried in each transcript."""
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
@@ -21,7 +27,8 @@ def test_on_the_core(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is refused changes nothing meanwhile, a replay of what was logged makes the same core in
-    the end, and the same inputs cause the same once more.
+    the end, and the same inputs cause the same once more. What core accepts of values at the ends
+    of their types can be written.
     """
     text = path.read_text()
     transcript = parse(text)
@@ -32,7 +39,7 @@ def test_on_the_core(
     driver.check()
     monkeypatch.undo()
     for run in recorder.stop():
-        run.replay()
+        run.replay(Extremes(run, Random(path.name), examples(EXTREMES)))
     if request.config.getoption("--rewrite", default=False):
         path.write_text(outcome)
     else:

@@ -230,12 +230,14 @@ class SearchedProcess:
         process.known_key = None
         process.ledger = ledger = forked(self.ledger)
         ledger._term = forked(ledger._term)
-        ledger._attempted = list(ledger._attempted)
+        ledger._attempted = ledger._attempted.copy()
         ledger._reports = ledger._reports.copy()
         ledger.sent = []
         process.follower = follower = forked(self.follower)
         follower._signs = forked(follower._signs)
         follower._ledger = ledger
+        follower._watch = forked(follower._watch)
+        follower._watch._ledger, follower._watch._signs = ledger, follower._signs
         follower._owner = forked(follower._owner)
         follower._replay = forked_replay(follower._replay)
         process.followed = forked_replay(self.followed)

@@ -3,8 +3,8 @@
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
 `consumers`, `delays`, `msmq`, `gets` and `everything` those are run that are named, or all. The
-machines of machines.py are run if they are named: `hosts 1`; so are the searches of tests/search:
-`search races stops`.
+machines of machines.py, `states` and `conversations` are run if they are named: `hosts 1`; so are
+the searches of tests/search: `search races stops`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,18 @@ RUNS: dict[str, tuple[str, str, int]] = {
 """By name: the module and class of what a seed makes, and how many operations it does. What is soon
 done comes first. A module is loaded when it is asked for: that takes longer than many a seed.
 """
+NAMED: dict[str, tuple[str, str, int]] = {
+    "states": ("state_work", "StateWork", 150),
+    "conversations": ("conversation_work", "ConversationWork", 300),
+}
+"""The same of what is run only if it is named: no fault is met by it."""
 
 
 def run(name: str, seed: int, *, trace: bool) -> Counter[str]:
-    """Run a seed of one of RUNS, or of a machine; returns what was met."""
+    """Run a seed of one of RUNS or NAMED, or of a machine; returns what was met."""
     if name in MACHINES:
         return run_machine(name, seed, shrinks=trace)
-    module, kind, operations = RUNS[name]
+    module, kind, operations = (RUNS | NAMED)[name]
     work = getattr(import_module(f"tests.simulation.{module}"), kind)(seed)
     work.auditor.trace = print if trace else None
     work.run(operations)
@@ -78,7 +83,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["search"]:
         return search(arguments[1:])
     met: Counter[str] = Counter()
-    names = [one for one in (*RUNS, *MACHINES) if one in arguments]
+    names = [one for one in (*RUNS, *NAMED, *MACHINES) if one in arguments]
     seeds = seeds_of([one for one in arguments if one != TRACE and one not in names])
     gc.disable()
     for name in names or RUNS:

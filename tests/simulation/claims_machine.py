@@ -38,7 +38,10 @@ KEYS = ("a", "b", "c")
 SHARING = (0, 0, 1, 1)
 """Of each program: which table it has."""
 PROGRAM, KEY = st.integers(0, len(SHARING) - 1), st.sampled_from(KEYS)
-STEPS = ("before Open", "after Open", "before Get", "after Get", "before Put", "after Put")
+STEPS = (
+    *("before Open", "after Open", "before Get", "after Get", "before Put", "after Put"),
+    "before Commit",
+)
 MEANWHILE = st.one_of(
     st.none(),
     st.tuples(

@@ -176,7 +176,7 @@ class Route:
     def read(self, count: int) -> None:
         """Let the destination read so many records."""
         for record in self.records[self.collector.next :][:count]:
-            for ready in self.collector.take(record):
+            for ready in self.collector.take(record, 0.0):
                 arrivals = self.target.qm.arrivals
                 self.duplicates += sum(
                     arrivals.has(ready.given.origin, one.lane, one.seq, one.n)

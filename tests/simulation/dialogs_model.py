@@ -363,8 +363,15 @@ class DialogsModel:
             known.rollbacks = 0
             held, known.held = known.held, []
             self.met["held rows delivered"] += bool(held)
-            for letter in held:
+            for letter in sorted(held, key=self._waits_for):
                 self._deliver(letter)
+
+    def _waits_for(self, letter: Letter) -> str:
+        """The service that a letter waits for; none: it waits for the queue of its side, which
+        there is. What waits for the queue is delivered first.
+        """
+        name = Side(letter.sender, "", "", 0).other
+        return "" if name.endswith("i") or name in self.sides else self.to[name[:-1]]
 
     def crash(self) -> None:
         self.met["crash in a transaction that received"] += any(

@@ -19,7 +19,7 @@ from adapter.core.contract.records import MessagesDiscarded, Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Messages
 from adapter.core.contract.unit_records import UnitCommitted
-from adapter.core.dispatch import Effects
+from adapter.core.effects import Effects
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.primitives import waiting
@@ -91,7 +91,7 @@ class Steps:
             if rng.random() < 0.5:
                 owner.keeping.go_on()
             if rng.random() < 0.5:
-                owner.keeping.trim_on()
+                owner.keeping.trimming.go_on()
         while owner.wanted and rng.random() < 0.6:
             self._page_on(rng.choice(list(owner.wanted)))
 

@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.records import MessageRestored
+from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable, Position
+from adapter.ledger.port import Ledger, LedgerUnavailable, Position
 from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
@@ -27,6 +28,7 @@ from adapter.movers.parking import Held
 from adapter.movers.settings import STREAM
 from adapter.owner import housekeeping
 from adapter.owner.housekeeping import Housekeeping
+from adapter.owner.lane_trimming import LaneTrimming
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import Storage
@@ -253,16 +255,33 @@ class Movers(NoMovers):
 class Ended:
     """Stands for work in another thread, which has ended."""
 
-    def __init__(self, failure: LedgerError | None = None) -> None:
+    def __init__(self, failure: Exception | None = None) -> None:
         self._failure = failure
 
     def cancelled(self) -> bool:
         """See asyncio.Future."""
         return False
 
-    def exception(self) -> LedgerError | None:
+    def exception(self) -> Exception | None:
         """See asyncio.Future."""
         return self._failure
+
+
+class SteppedTrimming(LaneTrimming):
+    """Deletes consumed messages when go_on() is called, if ever."""
+
+    _lanes: dict[LaneKey, int] | None = None
+
+    def go_on(self) -> None:
+        """Delete what is to go."""
+        if self._lanes:
+            lanes, self._lanes, self._trimming = self._lanes, None, None
+            assert self._trimmer is not None
+            self._retention.done(lanes, self._trimmer.trim(lanes))
+
+    def _trim(self, lanes: dict[LaneKey, int]) -> None:
+        self._trimming = cast("Any", Ended())
+        self._lanes = lanes
 
 
 class SteppedHousekeeping(Housekeeping):
@@ -273,17 +292,19 @@ class SteppedHousekeeping(Housekeeping):
     ) -> None:
         super().__init__(storage, ledger, loop, replayed, _broke)
         self._left: tuple[Callable[[], None], Callable[[], None], str] | None = None
-        self._lanes: dict[LaneKey, int] = {}
+        self._lane_trimming = self.trimming = SteppedTrimming(
+            storage.trimmer, self.retention, _broke
+        )
 
     def go_on(self) -> None:
         """Do what is to be done, and hear that it has ended."""
         if self._left is None:
             return
         (work, done, failed), self._left = self._left, None
-        failure = None
+        failure: Exception | None = None
         try:
             work()
-        except LedgerError as error:
+        except Exception as error:  # noqa: BLE001 -- as an executor does
             failure = error
         self._worked(done, failed, cast("Any", Ended(failure)))
 
@@ -300,25 +321,13 @@ class SteppedHousekeeping(Housekeeping):
         self._working = cast("Any", Ended())
         self._left = work, done, failed
 
-    def trim_on(self) -> None:
-        """Delete the consumed messages that are to go."""
-        if self._lanes:
-            lanes, self._lanes = self._lanes, {}
-            self._trimming = None
-            assert self._storage.trimmer is not None
-            self.retention.done(lanes, self._storage.trimmer.trim(lanes))
-
-    def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
-        self._trimming = cast("Any", Ended())
-        self._lanes = lanes
-
 
 class Watched(OwnerLoop):
     """An owner's loop that says what each step caused, when it does."""
 
-    steps: list[dispatch.Effects]
+    steps: list[Effects]
 
-    def _take(self, effects: dispatch.Effects) -> None:
+    def _take(self, effects: Effects) -> None:
         self.steps.append(effects)
         super()._take(effects)
 
@@ -339,7 +348,7 @@ class Owner(ByHand):
     ) -> None:
         """forger: has the keys; without one the ledger is not sealed."""
         self._forger = forger
-        self.steps: list[dispatch.Effects] = []
+        self.steps: list[Effects] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
         super().__init__(limits, log, storage, part_bytes)
@@ -363,7 +372,7 @@ class Owner(ByHand):
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
         if old is not None:
             self.keeping.go_on()
-            self.keeping.trim_on()
+            self.keeping.trimming.go_on()
         super().take_over(old, succession)
 
     def stop(self) -> None:
@@ -384,7 +393,7 @@ class Owner(ByHand):
         self.keeping = SteppedHousekeeping(self.kept, self.ledger, loop, self.began)
         return loop
 
-    def took(self) -> list[dispatch.Effects]:
+    def took(self) -> list[Effects]:
         """What was done since this was asked for last."""
         steps = list(self.steps)
         self.steps.clear()

@@ -63,7 +63,8 @@ def kills(options: argparse.Namespace) -> None:
             broker_kills=tenth if options.broker_kills is None else options.broker_kills,
             seed=options.seed,
         )
-        counts = soak(plan, lambda text: show(f"{text} kills"))
+        with LocalKafka(brokers) as kafka:
+            counts = soak(kafka, plan, lambda text: show(f"{text} kills"))
         show(f"{brokers} brokers: {counts}")
 
 

@@ -1,6 +1,6 @@
 """What is too long for the tests of every day: Kafka away for a minute under load, and a crowd.
 
-The short forms are tests/integration/test_broker_trouble.py and test_bad_clients.py.
+The short forms are tests/integration/test_kafka_paused.py and test_bad_clients.py.
 """
 
 from __future__ import annotations

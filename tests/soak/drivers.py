@@ -1,6 +1,6 @@
 """Spark's driver, killed at random places and at random moments between them.
 
-The short form is tests/spark/test_killed_drivers.py; what the driver does is tests/spark/driver.py.
+The short form is tests/kills/test_killed_drivers.py; what the driver does is tests/spark/driver.py.
 """
 
 from __future__ import annotations

@@ -89,23 +89,26 @@ class Counts(Struct):
         )
 
 
-def soak(plan: Plan, tell: Callable[[str], None]) -> Counts:
-    """Run once on a cluster of its own; raises AssertionError for whatever is off."""
+def soak(kafka: LocalKafka, plan: Plan, tell: Callable[[str], None]) -> Counts:
+    """Run once on a cluster and kill its brokers; raises AssertionError for whatever is off."""
     with ExitStack() as ends:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
-        kafka = ends.enter_context(LocalKafka(brokers=plan.brokers))
-        return Soak(Scene(kafka, f"SOAK{plan.brokers}", folder, ends), plan, tell).run()
+        scene = Scene(kafka, f"SOAK{plan.brokers}", folder, ends)
+        return Soak(kafka, scene, plan, tell).run()
 
 
 class Soak:
     """One run on one scene."""
 
-    def __init__(self, scene: Scene, plan: Plan, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, kafka: LocalKafka, scene: Scene, plan: Plan, tell: Callable[[str], None]
+    ) -> None:
+        self._kafka = kafka
         self._scene = scene
         self._plan = plan
         self._tell = tell
         self._chance = random.Random(plan.seed)
-        self._admin = AdminClient({"bootstrap.servers": scene.kafka.bootstrap_servers})
+        self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         self._messages = numbered(MESSAGES_MAX, plan.seed)
         self._source = scene.qm.queue(SOURCE)
         self.counts = Counts()
@@ -161,7 +164,7 @@ class Soak:
 
     def _kill_broker(self) -> None:
         """Kill a broker and start it again: by turns the one that leads the ledger, and any."""
-        kafka, counts = self._scene.kafka, self.counts
+        kafka, counts = self._kafka, self.counts
         leader = self._leader()
         broker = leader
         if counts.leaders > counts.followers:

@@ -1,6 +1,6 @@
 """Sinks, with failures in foreachBatch: what has been put is there once, in the order of each lane.
 
-Drivers that are killed are in test_killed_drivers.
+Drivers that are killed are in tests/kills.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """format("mq") in read mode get: every message once and in order, through failures.
 
-Drivers that are killed are in test_killed_drivers.
+Drivers that are killed are in tests/kills.
 """
 
 import time

@@ -14,8 +14,8 @@ from confluent_kafka import Consumer, Message
 import adapter
 import adapter.testing
 from adapter.format import names
-from adapter.localkafka import LocalKafka
 from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
+from tests.support.shared_kafka import AnyKafka
 
 __all__ = [
     "driver",
@@ -48,7 +48,7 @@ def qm(manager: adapter.testing.TestQueueManager, driver: Driver) -> Iterator[ad
 
 @pytest.fixture
 def on_kafka(
-    kafka: LocalKafka, unique_name: Callable[..., str]
+    kafka: AnyKafka, unique_name: Callable[..., str]
 ) -> Iterator[adapter.testing.TestQueueManager]:
     """A queue manager on a real Kafka, movers and all."""
     servers = kafka.bootstrap_servers
@@ -57,7 +57,7 @@ def on_kafka(
 
 
 @pytest.fixture
-def read_topic(kafka: LocalKafka) -> Callable[[str, int], list[tuple[bytes, dict[str, Any]]]]:
+def read_topic(kafka: AnyKafka) -> Callable[[str, int], list[tuple[bytes, dict[str, Any]]]]:
     """Read so many copies from a queue manager's topic of queue Q, as a plain Kafka client does."""
 
     def read(queue_manager: str, count: int) -> list[tuple[bytes, dict[str, Any]]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.localkafka import LocalKafka
 from adapter.msmq import (
     AcknowledgeTypes,
     Acknowledgment,
@@ -18,6 +17,7 @@ from adapter.msmq import (
 from adapter.msmq.read_response import ReadResponseServer
 from tests.support.msmq_computers import WAIT_S, Computers, computers, dead_letters, own, take
 from tests.support.msmq_site import labels, send_together
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.fixture(params=["memory", "kafka"])
@@ -27,7 +27,7 @@ def at(request: pytest.FixtureRequest, unique_name: Callable[..., str]) -> Itera
         with computers() as both:
             yield both
         return
-    kafka: LocalKafka = request.getfixturevalue("kafka")
+    kafka: AnyKafka = request.getfixturevalue("kafka")
     names = unique_name("CLIENT"), unique_name("SERVER")
     with computers(*names, bootstrap_servers=kafka.bootstrap_servers) as both:
         yield both

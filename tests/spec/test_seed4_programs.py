@@ -8,13 +8,13 @@ import pytest
 
 import adapter
 from adapter.client.attributes import QueueDefinition
-from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import MonitoredSite, await_that
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 
 @pytest.fixture(scope="module")
-def server(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def server(kafka: AnyKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """One server for all: each test has queues and a monitor of its own."""
     folder = tmp_path_factory.mktemp("server")
     with ServerProcess("PROGRAMS", kafka.bootstrap_servers, folder) as running:

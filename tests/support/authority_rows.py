@@ -61,6 +61,8 @@ def prepare(client: Client) -> None:
     client.define(BASE)
     client.define("A.SENT", usage="XMITQ")
     client.do(c.DefineObject("alias", ALIAS, {"target": BASE}))
+    client.do(c.DefineObject("alias", "A.BEHIND", {"target": "A.SENT"}))
+    client.do(c.DefineObject("remote", "A.BACK", {"remote_queue_manager": "QM1"}))
     client.do(c.DefineObject("model", "A.MODEL", {"definition_type": "PERMDYN"}))
     client.do(c.DefineObject("process", "WORK", {"appl_id": "run"}))
     client.do(c.DefineObject("topic", "TREE", {"topic_string": "tree"}))
@@ -89,6 +91,12 @@ def conversing(client: Client) -> None:
     user(client)
 
 
+def subscribing(client: Client) -> None:
+    """Open the subscription of another user."""
+    operator(client)
+    client.do(c.Subscribe(8, name="S", options=c.RESUME | c.DURABLE))
+
+
 def consuming(client: Client) -> None:
     """Open a durable consumer."""
     operator(client)
@@ -96,6 +104,7 @@ def consuming(client: Client) -> None:
 
 
 UNIT = b"\0" * 24
+PUT_THERE = ("put", "setall")
 SEES = ("dsp", "inq")
 
 ROWS: dict[type, list[Row]] = {
@@ -120,6 +129,13 @@ ROWS: dict[type, list[Row]] = {
         Row(c.Open(1, BASE, c.OUTPUT | c.SET_CONTEXT), (queue("put", "setall"), manager("setall"))),
         Row(c.Open(1, "A.SENT", c.OUTPUT), (queue("put", "setall", name="A.SENT"),)),
         Row(c.Open(1, "FAR", c.OUTPUT, queue_manager="QM2"), (queue("put", name="QM2"),)),
+        Row(c.Open(1, BASE, c.OUTPUT, queue_manager="A.BACK"), (queue("put"),)),
+        Row(c.Open(1, BASE, c.INPUT | c.BROWSE, queue_manager="A.BACK"), (queue("get", "browse"),)),
+        Row(
+            c.Open(1, "A.SENT", c.OUTPUT, queue_manager="A.BACK"),
+            (queue("put", "setall", name="A.SENT"),),
+        ),
+        Row(c.Open(1, "A.BEHIND", c.OUTPUT), (queue("put", "setall", name="A.BEHIND"),)),
         Row(c.Open(1, "A.MODEL", c.INPUT, "A.D*"), (queue("get", name="A.MODEL"),)),
         Row(c.Open(1, "A.TOPIC", c.OUTPUT), (queue("put", name="A.TOPIC"), topic("pub"))),
         Row(
@@ -147,7 +163,15 @@ ROWS: dict[type, list[Row]] = {
             c.Subscribe(3, name="S", options=c.RESUME | c.DURABLE),
             (topic("resume"),),
         ),
-        Row(c.Subscribe(3, name="S", options=c.ALTER | c.DURABLE), (topic("sub"),)),
+        Row(
+            c.Subscribe(3, name="S", options=c.RESUME | c.DURABLE, queue_handle=4),
+            (topic("resume"), queue("get")),
+        ),
+        Row(c.Subscribe(3, name="S", options=c.ALTER | c.DURABLE), (topic("sub", "chg"),)),
+        Row(
+            c.Subscribe(3, name="S", options=c.ALTER | c.DURABLE, destination="A.SENT"),
+            (topic("sub", "chg"), queue("put", "setall", name="A.SENT")),
+        ),
         Row(
             c.Subscribe(3, "tree", options=c.CREATE | c.MANAGED, alternate_user="ada"),
             (manager("altusr"), topic("sub")),
@@ -156,19 +180,80 @@ ROWS: dict[type, list[Row]] = {
     c.DefineQueue: [
         Row(c.DefineQueue("A.NEW"), (queue("crt", name="A.NEW"),)),
         Row(c.DefineQueue(BASE, {}, True), (queue("chg"),)),
+        *(
+            Row(
+                c.DefineQueue("A.NEW", {attribute: to}),
+                (queue("crt", name="A.NEW"), queue(*words, name=to)),
+            )
+            for attribute in ("backout_requeue_queue", "initiation_queue")
+            for to, words in ((ALIAS, ("put",)), ("A.LATER", ("put",)), ("A.SENT", PUT_THERE))
+        ),
     ],
-    c.AlterQueue: [Row(c.AlterQueue(BASE, {}), (queue("chg"),))],
+    c.AlterQueue: [
+        Row(c.AlterQueue(BASE, {}), (queue("chg"),)),
+        Row(c.AlterQueue(BASE, {"backout_requeue_queue": ""}), (queue("chg"),)),
+        *(
+            Row(c.AlterQueue(BASE, {attribute: ALIAS}), (queue("chg"), queue("put", name=ALIAS)))
+            for attribute in ("backout_requeue_queue", "initiation_queue")
+        ),
+    ],
     c.DeleteQueue: [Row(c.DeleteQueue(BASE), (queue("dlt"),))],
     c.PurgeQueue: [Row(c.PurgeQueue(BASE), (queue("clr"),))],
     c.DefineObject: [
         Row(c.DefineObject("alias", "A.NEW"), (queue("crt", name="A.NEW"),)),
         Row(c.DefineObject("alias", ALIAS, {}, True), (queue("chg", name=ALIAS),)),
+        Row(
+            c.DefineObject("alias", "A.NEW", {"target": BASE}),
+            (queue("crt", name="A.NEW"), queue("put", "get", "browse")),
+        ),
+        Row(
+            c.DefineObject("alias", "A.NEW", {"target": "A.SENT"}),
+            (
+                queue("crt", name="A.NEW"),
+                queue("put", "get", "browse", "setall", name="A.SENT"),
+            ),
+        ),
+        Row(
+            c.DefineObject("alias", "A.NEW", {"target": "TREE", "target_type": "TOPIC"}),
+            (queue("crt", name="A.NEW"), topic("pub", "sub")),
+        ),
+        Row(
+            c.DefineObject("model", "A.NEW", {"initiation_queue": BASE}),
+            (queue("crt", name="A.NEW"), queue("put")),
+        ),
+        Row(
+            c.DefineObject("remote", "A.NEW", {"remote_name": "Q", "remote_queue_manager": "QM2"}),
+            (queue("crt", name="A.NEW"), queue("put", name="QM2")),
+        ),
+        Row(
+            c.DefineObject(
+                "remote", "A.NEW", {"remote_queue_manager": "X", "transmission_queue": "A.SENT"}
+            ),
+            (queue("crt", name="A.NEW"), queue("put", name="A.SENT")),
+        ),
+        Row(
+            c.DefineObject("remote", "A.NEW", {"remote_queue_manager": "QM1"}),
+            (queue("crt", name="A.NEW"),),
+        ),
+        Row(
+            c.DefineObject("topic", "T", {"topic_string": "tree/of/others"}),
+            (Needed("topic", "T", ("crt",)), topic("pub", "sub")),
+        ),
+        Row(c.DefineObject("topic", "T"), (Needed("topic", "T", ("crt",)),)),
         Row(c.DefineObject("process", "P"), (Needed("process", "P", ("crt",)),)),
         Row(c.DefineObject("process", "WORK", {}, True), (Needed("process", "WORK", ("chg",)),)),
         Row(c.DefineObject("channel", "C"), (Needed("channel", "C", ("crt",)),)),
         Row(
             c.DefineObject("subscription", "N", {"topic_string": "tree", "destination": BASE}),
             (topic("sub"), queue("put")),
+        ),
+        Row(
+            c.DefineObject(
+                "subscription",
+                "N",
+                {"topic_string": "tree", "destination": "Q", "destination_queue_manager": "QM2"},
+            ),
+            (topic("sub"), queue("put", name="QM2")),
         ),
         Row(
             c.DefineObject("feed", "N", {"topic": "new", "queue": BASE}),
@@ -196,12 +281,29 @@ ROWS: dict[type, list[Row]] = {
         Row(c.AlterObject("process", "WORK", {}), (Needed("process", "WORK", ("chg",)),)),
         Row(c.AlterObject("alias", ALIAS, {}), (queue("chg", name=ALIAS),)),
         Row(c.AlterObject("queue_manager", "QM1", {}), (manager("chg"),)),
-        Row(c.AlterObject("subscription", "S", {}), (topic("sub"),)),
+        Row(
+            c.AlterObject("alias", "A.BEHIND", {"target": BASE}),
+            (queue("chg", name="A.BEHIND"), queue("put", "get", "browse")),
+        ),
+        Row(
+            c.AlterObject("alias", ALIAS, {"target_type": "TOPIC", "target": "TREE"}),
+            (queue("chg", name=ALIAS), topic("pub", "sub")),
+        ),
+        Row(c.AlterObject("alias", ALIAS, {"description": "x"}), (queue("chg", name=ALIAS),)),
+        Row(c.AlterObject("subscription", "S", {}), (topic("chg"),)),
+        Row(
+            c.AlterObject("subscription", "S", {"destination": ALIAS}),
+            (topic("chg"), queue("put", name=ALIAS)),
+        ),
+        Row(
+            c.AlterObject("subscription", "S", {"destination_queue_manager": "QM2"}),
+            (topic("chg"), queue("put", name="QM2")),
+        ),
     ],
     c.DeleteObject: [
         Row(c.DeleteObject("process", "WORK"), (Needed("process", "WORK", ("dlt",)),)),
         Row(c.DeleteObject("alias", ALIAS), (queue("dlt", name=ALIAS),)),
-        Row(c.DeleteObject("subscription", "S"), (topic("sub"),)),
+        Row(c.DeleteObject("subscription", "S"), (topic("dlt"),)),
     ],
     c.Inquire: [Row(c.Inquire(BASE), (queue(*SEES),), any_of=True)],
     c.AskStatus: [
@@ -221,6 +323,9 @@ ROWS: dict[type, list[Row]] = {
     c.AskConnections: [Row(c.AskConnections(), (manager("dsp"),))],
     c.EndConnection: [Row(c.EndConnection(99), (manager("ctrl"),))],
     c.ClearRetained: [Row(c.ClearRetained("tree/a"), (topic("clr"),))],
+    c.CloseSubscription: [
+        Row(c.CloseSubscription(8, True), (topic("dlt"),), prepare=subscribing),
+    ],
     c.OpenConsumer: [Row(c.OpenConsumer(5, BASE, "READER", 1000), (queue("get"),))],
     c.AskConsumers: [
         Row(
@@ -266,11 +371,41 @@ ROWS: dict[type, list[Row]] = {
         Row(b.BrokerCreate("contract", "C"), (Needed("service", "C", ("crt",)),)),
         Row(
             b.BrokerCreate("route", "R", {"service": "S", "address": "EXPORT://RESULTS"}),
-            (Needed("service", "R", ("crt",)), Needed("export", "RESULTS", ("chg",))),
+            (
+                Needed("service", "R", ("crt",)),
+                Needed("service", "S", ("chg",)),
+                Needed("export", "RESULTS", ("chg",)),
+            ),
+        ),
+        Row(
+            b.BrokerCreate("route", "R", {"service": "ASK", "address": "QM9"}),
+            (Needed("service", "R", ("crt",)), Needed("service", "ASK", ("chg",))),
+        ),
+        Row(
+            b.BrokerCreate("route", "R", {"address": "QM9"}),
+            (Needed("service", "R", ("crt",)), manager("chg")),
+        ),
+        Row(
+            b.BrokerCreate("service", "MINE", {"queue": "Asked", "contracts": "DEFAULT"}),
+            (Needed("service", "MINE", ("crt",)), queue("put", name=SERVICE_QUEUE)),
+        ),
+        Row(
+            b.BrokerCreate("broker_priority", "P", {"local_service": "ASK"}),
+            (Needed("service", "P", ("crt",)), Needed("service", "ASK", ("chg",))),
+        ),
+        Row(
+            b.BrokerCreate(
+                "event_notification", "N", {"event": "BROKER_QUEUE_DISABLED", "queue": "ASKED"}
+            ),
+            (Needed("service", "N", ("crt",)), queue("put", name=SERVICE_QUEUE)),
         ),
     ],
     b.BrokerAlter: [
-        Row(b.BrokerAlter("service", "ASK", {}), (Needed("service", "ASK", ("chg",)),))
+        Row(b.BrokerAlter("service", "ASK", {}), (Needed("service", "ASK", ("chg",)),)),
+        Row(
+            b.BrokerAlter("service", "ASK", {"queue": "ASKED"}),
+            (Needed("service", "ASK", ("chg",)), queue("put", name=SERVICE_QUEUE)),
+        ),
     ],
     b.BrokerDrop: [Row(b.BrokerDrop("service", "ASK"), (Needed("service", "ASK", ("dlt",)),))],
     b.BrokerPermit: [
@@ -319,7 +454,7 @@ WITHOUT = {
         *(m.MsmqLocate, b.BrokerSave, b.BrokerRollbackTo),
     ),
     "it was asked for at the open": (
-        *(c.Put, c.Get, c.Browse, c.SetAttributes, c.CloseSubscription, c.SubscriptionRequest),
+        *(c.Put, c.Get, c.Browse, c.SetAttributes, c.SubscriptionRequest),
         *(c.ClaimBatch, c.ReadBatches, c.ConsumeBatches, c.AskLowest),
         *(m.MsmqSend, m.MsmqReceive, m.MsmqCursor, m.MsmqMove, m.MsmqReject, m.MsmqPurge),
     ),

@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import Denial
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
+from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
@@ -148,7 +149,7 @@ class ByHand(Core, ClientSink):
         except LedgerUnavailable as error:
             self.doubts.append(str(error))
 
-    def execute(self, request: c.Request) -> dispatch.Effects:
+    def execute(self, request: c.Request) -> Effects:
         """Execute one request; what it caused shows in answers."""
         command = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
@@ -156,31 +157,31 @@ class ByHand(Core, ClientSink):
         self.loop.request(c.Request(request.connection, request.request, request.number, command))
         return self._then()
 
-    def advance(self, seconds: float) -> dispatch.Effects:
+    def advance(self, seconds: float) -> Effects:
         """Let time pass."""
         self.now_ms += round(seconds * 1000)
         self.loop.take(inputs.Tick())
         return self._then()
 
-    def configure(self, **settings: Any) -> dispatch.Effects:
+    def configure(self, **settings: Any) -> Effects:
         """Give it settings, and what every queue manager has."""
         self.loop.take(inputs.Configured(settings))
         return self._then()
 
-    def disconnect(self, connection: int) -> dispatch.Effects:
+    def disconnect(self, connection: int) -> Effects:
         """Let a connection end."""
         self.loop.take(inputs.Disconnected(connection))
         return self._then()
 
-    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
+    def acknowledge(self, connection: int, seen: list[int]) -> Effects:
         """Let a client say which outcomes it has seen."""
         self.loop.take(inputs.OutcomesSeen(connection, seen))
         return self._then()
 
-    def _then(self) -> dispatch.Effects:
+    def _then(self) -> Effects:
         if not self.held:
             self.settle()
-        return dispatch.Effects()
+        return Effects()
 
     def turn(self) -> None:
         """Let the loop have its turn: it appends what there is."""

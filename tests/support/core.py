@@ -21,6 +21,7 @@ from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable
 from adapter.core.contract.unit_records import UnitCommitted
+from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.drive.restore import whole
@@ -69,7 +70,7 @@ class Core:
     def _new_owner(self) -> bytes:
         return next(self._owners).to_bytes(4, "big") * 4
 
-    def give(self, given: inputs.Input) -> dispatch.Effects:
+    def give(self, given: inputs.Input) -> Effects:
         """Give core an input, as of now. What it causes is not taken up: see take."""
         return dispatch.step(self.qm, self.now(), given)
 
@@ -87,7 +88,7 @@ class Core:
         """Draw a session id."""
         return next(self._sessions).to_bytes(16, "big")
 
-    def execute(self, request: c.Request) -> dispatch.Effects:
+    def execute(self, request: c.Request) -> Effects:
         """Execute one request; its command may be used again."""
         copied = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
@@ -95,7 +96,7 @@ class Core:
         again = c.Request(request.connection, request.request, request.number, copied)
         return self.take(self.give(again))
 
-    def advance(self, seconds: float) -> dispatch.Effects:
+    def advance(self, seconds: float) -> Effects:
         """Let time pass, and let the core do what became due."""
         self.now_ms += round(seconds * 1000)
         return self.take(self.give(inputs.Tick()))
@@ -115,15 +116,15 @@ class Core:
         due_in_ms = self.qm.due.in_ms(self.now_ms, self.elapsed_ms)
         return None if due_in_ms is None else self.now_ms + due_in_ms
 
-    def disconnect(self, connection: int) -> dispatch.Effects:
+    def disconnect(self, connection: int) -> Effects:
         """Let a connection end."""
         return self.take(self.give(inputs.Disconnected(connection)))
 
-    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
+    def acknowledge(self, connection: int, seen: list[int]) -> Effects:
         """Let a client say which outcomes it has seen."""
         return self.take(self.give(inputs.OutcomesSeen(connection, seen)))
 
-    def configure(self, **settings: Any) -> dispatch.Effects:
+    def configure(self, **settings: Any) -> Effects:
         """Give it settings, and what every queue manager has."""
         return self.take(self.give(inputs.Configured(settings)))
 
@@ -156,14 +157,19 @@ class Core:
         qm = self._new()
         for payload in self.entries:
             for record in entries.decode(payload):
-                dispatch.replay(qm, record)
+                unfit = dispatch.replay(qm, record)
+                assert not unfit, f"{record}: {unfit}"
+        self.load_outcomes(qm)
+        return qm
+
+    def load_outcomes(self, qm: QueueManager) -> None:
+        """Complete what a core that has replayed entries does not know of outcomes."""
         for (session, number), absent in list(qm.absent.items()):
             read = [
                 self.topics[taken.queue, absent.incarnation, taken.lane][taken.seq]
                 for taken in absent.missing()
             ]
             dispatch.load_outcome(qm, session, number, read)
-        return qm
 
     def snapshot(self) -> None:
         """Put what there is in the place of all entries before."""
@@ -174,7 +180,7 @@ class Core:
         """Return a queue of the core, to look at."""
         return self.qm.queues[name]
 
-    def take(self, effects: dispatch.Effects) -> dispatch.Effects:
+    def take(self, effects: Effects) -> Effects:
         logged = [record for record in effects.records if record.logged]
         if logged or effects.barrier:
             self.entries.append(entries.encode(logged))
@@ -215,19 +221,35 @@ class Core:
             return
         wanted, self.to_read = list(self.to_read.values()), {}
         for needed in wanted:
-            self.pages += 1
-            queue = self.qm.queues[needed.queue]
-            topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
-            if needed.seq not in topic:
-                self.take(self.give(inputs.PageMissing(needed, queue.incarnation)))
-                continue
-            through = needed.seq + (needed.count or self.qm.window[0]) - 1
-            page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
-            copies = [
-                msgspec.structs.replace(one, message=msgspec.structs.replace(one.message))
-                for one in page
-            ]
-            self.take(self.give(inputs.PageLoaded(needed, queue.incarnation, through, copies)))
+            self._read_page(needed)
+        self.evict()
+
+    def read_page(self, key: tuple[str, int, str]) -> None:
+        """Read one of the pages that are to be read; nothing, if its queue is gone."""
+        needed = self.to_read.pop(key)
+        if needed.queue in self.qm.queues:
+            self._read_page(needed)
+
+    def _read_page(self, needed: PageNeeded) -> None:
+        queue = self.qm.queues[needed.queue]
+        if needed.at_hand:
+            self.take(self.give(inputs.PageLoaded(needed, queue.incarnation, -1, [])))
+            return
+        self.pages += 1
+        topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
+        if needed.seq not in topic:
+            self.take(self.give(inputs.PageMissing(needed, queue.incarnation)))
+            return
+        through = needed.seq + (needed.count or self.qm.window[0]) - 1
+        page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
+        copies = [
+            msgspec.structs.replace(one, message=msgspec.structs.replace(one.message))
+            for one in page
+        ]
+        self.take(self.give(inputs.PageLoaded(needed, queue.incarnation, through, copies)))
+
+    def evict(self) -> None:
+        """Let go of what need not be in memory."""
         self.evicted += self.give(inputs.Copied(self.entry_n)).paged_out
 
 
@@ -255,7 +277,7 @@ class Client:
         self.core.execute(request)
         return self._requests
 
-    def tell(self, command: c.Command) -> dispatch.Effects:
+    def tell(self, command: c.Command) -> Effects:
         """Send a one-way operation."""
         return self.core.execute(c.Request(self.number, 0, 0, command))
 

@@ -9,9 +9,10 @@ from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import (
     ArrivalsRestored,
+    BatchClaimed,
+    DelaysRestored,
     HeadsRestored,
     LaneRestored,
-    QueueRestored,
     ReceiveNoted,
     Record,
     SessionRestored,
@@ -38,8 +39,6 @@ def check_snapshots(live: QueueManager, again: QueueManager) -> None:
             del one[
                 "HeadsRestored", record.queue
             ]  # about when: what a page has said makes it better
-        for queue in [each for each in one.values() if isinstance(each, QueueRestored)]:
-            queue.attributes.pop("kept_bytes", None)  # of what is not in memory, an estimate
     for ident, session in live.sessions.items():
         for number in session.seen:
             assert replayed.pop(("OutcomeRestored", ident, number), None), "the ledger has it"
@@ -61,12 +60,19 @@ def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
         names = [name for name in KEYS if hasattr(record, name)]
         key: tuple[object, ...] = type(record).__name__, *(getattr(record, one) for one in names)
         if isinstance(record, ArrivalsRestored):
-            key += (record.queue_manager, bool(record.lanes), *(record.seqs or record.others)[:2])
+            key += (record.queue_manager, record.incarnation, bool(record.lanes))
+            key += tuple((record.seqs or record.others)[:2])
         if isinstance(record, ReceiveNoted):
             key += (record.unit,)
         if isinstance(record, ChannelRuleSet):
             key += record.rule.key
+        if isinstance(record, BatchClaimed):
+            key += (sum(isinstance(one, BatchClaimed) for one in found.values()),)
         assert key not in found, key
+        if isinstance(record, DelaysRestored):
+            entries = record.entries
+            fours = sorted(entries[at : at + 4] for at in range(0, len(entries), 4))
+            record.entries = [part for four in fours for part in four]
         found[key] = settled(record) if isinstance(record, LaneRestored) else record
     return found
 

@@ -63,6 +63,15 @@ class Loopback(ScriptedManager):
         """Break every connection."""
         self.call(self.cut_here)
 
+    def stall(self, *, ends: bool = False) -> None:
+        """Take nothing from any client, or go on with it."""
+
+        def stall() -> None:
+            for client in self.clients.values():
+                client.stall(ends=ends)
+
+        self.call(stall)
+
     def cut_after(self, received: int = 1 << 60, sent: int = 1 << 60) -> None:
         """Break the present connections after so many more bytes in one direction."""
 

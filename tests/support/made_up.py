@@ -1,18 +1,20 @@
 """Made-up messages and records, for hypothesis: everything that core may let through."""
 
+import json
+from typing import Any
+
 from hypothesis import strategies as st
 
-from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.attributes.table import DEPTH_MAX, AttributeRow
 from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import BrokerHeader
-from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
+from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
 from adapter.core.rules.messages.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.objects.session import NUMBER_MAX
+from adapter.format import entries, schemas
 
 TIME_MAX_MS = 2**53
 LONG_MAX = 2**63 - 1
@@ -50,6 +52,7 @@ DETAILS = st.builds(
     original_length=st.integers(-1, 2**31 - 1),
     priority_asked=st.integers(-1, 2**31 - 1),
     put_date_time=texts(16),
+    putter=texts(64),
 )
 TRANSMISSIONS = st.builds(
     Transmission, queue=texts(124), queue_manager=texts(48), computer=texts(255)
@@ -158,82 +161,50 @@ UNITS = st.builds(
 )
 
 
-def _value_of(row: AttributeRow) -> st.SearchStrategy[object]:
-    if row.choices:
-        return st.sampled_from(row.choices)
-    if row.type is bool:
-        return st.booleans()
-    if row.type is int:
-        return st.integers(row.attribute.low, row.attribute.high)
-    return texts(row.attribute.length or 0)
+def _by_schema(node: Any) -> st.SearchStrategy[Any]:
+    """What a field of a record may hold, as the schema of the entry says; see FIELDS."""
+    if isinstance(node, list):
+        return st.one_of([_by_schema(one) for one in node])
+    kind = node["type"] if isinstance(node, dict) else node
+    if kind == "array":
+        return st.lists(_by_schema(node["items"]), max_size=8)
+    if kind == "map":
+        return st.dictionaries(texts(20), _by_schema(node["values"]), max_size=3)
+    if kind == "enum":
+        return st.sampled_from(node["symbols"])
+    name = str(node["name"] if kind in ("record", "fixed") else kind).removeprefix("mqk.")
+    return FIELDS[name] if name in FIELDS else _struct(name, node)
 
 
-ATTRIBUTES = st.fixed_dictionaries(
-    {}, optional={name: _value_of(row) for name, row in QUEUE_ATTRIBUTES.items()}
-)
-OTHERS = st.one_of(
-    st.builds(r.DelayedExpired, queue=QUEUES, places=st.lists(TAKEN, max_size=4)),
-    st.builds(
-        r.DelaysRestored,
-        queue=QUEUES,
-        entries=st.lists(st.integers(0, LONG_MAX), max_size=8),
-    ),
-    st.builds(r.DeliveryCounted, gets=st.lists(TAKEN, max_size=4)),
-    st.builds(r.BackoutCounted, gets=st.lists(TAKEN, max_size=4), outcome=st.none() | OUTCOMES),
-    st.builds(
-        r.MessagesDiscarded,
-        places=st.lists(TAKEN, max_size=4),
-        cause=st.sampled_from(["expired", "purged"]),
-    ),
-    st.builds(
-        r.QueueDefined, name=QUEUES, incarnation=st.integers(0, 2**31 - 1), attributes=ATTRIBUTES
-    ),
-    st.builds(r.QueueAltered, name=QUEUES, attributes=ATTRIBUTES),
-    st.builds(r.QueueDeleted, name=QUEUES),
-    st.builds(r.SessionOpened, session=SESSIONS, time_ms=st.integers(0, TIME_MAX_MS)),
-    st.builds(
-        ChannelRuleSet,
-        rule=st.builds(
-            ChannelRule, profile=QUEUES, kind=st.just("BLOCKUSER"), users=st.lists(QUEUES)
-        ),
-        is_gone=st.booleans(),
-    ),
-    st.builds(r.SessionBound, session=SESSIONS, user=QUEUES),
-    st.builds(r.SessionExpired, session=SESSIONS),
-    st.builds(r.UnitFenced, unit=st.binary(min_size=24, max_size=24)),
-    st.builds(r.OutcomeRecorded, outcome=OUTCOMES, count=st.integers(0, DEPTH_MAX)),
-    st.builds(
-        r.EventRaised,
-        kind=texts(30),
-        name=QUEUES,
-        time_ms=st.integers(0, TIME_MAX_MS),
-        details=st.dictionaries(texts(20), texts(50), max_size=3),
-    ),
-    st.builds(
-        r.ConversationSet,
-        handle=GUIDS,
-        conversation=GUIDS,
-        group=GUIDS,
-        queue=texts(140),
-        service=texts(128),
-        far_service=texts(128),
-        far_queue_manager=texts(48),
-        contract=texts(128),
-        is_initiator=st.booleans(),
-        priority=st.integers(1, 10),
-        lifetime_ms=st.integers(0, TIME_MAX_MS),
-        timer_ms=st.integers(0, TIME_MAX_MS),
-        sent=st.integers(0, LONG_MAX),
-        is_ended=st.booleans(),
-        far=st.integers(0, 2),
-    ),
-    st.builds(r.ConversationGone, handle=GUIDS),
-    st.builds(
-        r.RowsRestored,
-        handle=GUIDS,
-        rows=st.lists(st.integers(-(2**61), 2**56), max_size=8),
-        retained=st.lists(SEQS, max_size=8),
-    ),
-    st.builds(r.ReceiveNoted, queue=texts(140), unit=IDS, has_ended=st.booleans()),
-)
-RECORDS = UNITS | OTHERS
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "null": st.none(),
+    "boolean": st.booleans(),
+    "int": NUMBERS | st.sampled_from([-(2**31), 2**31 - 1]),
+    "long": st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1]),
+    "string": texts(48) | st.sampled_from(["", "\0", "\U0001f600" * 48]),
+    "Id16": SESSIONS,
+    "Id24": IDS,
+    "Put": PLACED,
+    "Taken": TAKEN,
+    "OutcomeOf": OUTCOMES,
+}
+"""What has no fields, or others than in the schema."""
+KINDS = {kind.__name__: kind for kind in (*r.Record.__args__, *entries.NESTED, ChannelRule)}
+
+
+def _struct(name: str, node: dict[str, Any]) -> st.SearchStrategy[Any]:
+    fields = {field["name"]: _by_schema(field["type"]) for field in node["fields"]}
+    return st.builds(KINDS[name], **fields)
+
+
+def _written() -> dict[str, st.SearchStrategy[Any]]:
+    """Each record that an entry can hold, by its name."""
+    nodes = json.loads(schemas.schema_text("entry"))["fields"][0]["type"]["items"]
+    others = {node["name"]: node for node in nodes if node["name"] != r.UnitCommitted.__name__}
+    found = {name: _struct(name, node) for name, node in others.items()}
+    return found | {r.UnitCommitted.__name__: UNITS}
+
+
+WRITTEN = _written()
+RECORDS = st.one_of(list(WRITTEN.values()))
+"""Everything that an entry can hold: made from its schema, so that a new field is made up too."""

@@ -7,7 +7,7 @@ from adapter.core.contract.commands import Close
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.results import Messages
-from adapter.core.model.msmq_queue import lookup_id_of
+from adapter.core.model.msmq_queue import MsmqQueue, lookup_id_of
 from tests.support.core import Client, Core
 
 BOTH = m.RECEIVE_ACCESS | m.SEND_ACCESS
@@ -77,3 +77,13 @@ def drain(client: Client, path: str, handle: int = 90) -> list[tuple[str, int]]:
         found.append((answer[0].message.body.decode(), header.message_class))
     client.do(Close(handle))
     return found
+
+
+def bytes_on(core: Core, queue: MsmqQueue) -> int:
+    """Add up the bodies on a queue, in memory or on its topic."""
+    total = sum(stored.length for stored in queue.stored.values())
+    for lane in queue.lanes:
+        topic = core.topics.get((queue.name, queue.incarnation, lane.number), {})
+        for first, last in lane.paged.spans():
+            total += sum(len(topic[seq].message.body) for seq in range(first, last + 1))
+    return total

@@ -82,7 +82,7 @@ def committed(bootstrap_servers: str, topic: str) -> Iterator[Message]:
 def _copy(message: Message, schema: Any) -> Copy:
     header = dict(message.headers() or [])["mqmd"]
     assert isinstance(header, bytes)
-    assert header[0] == 6, "another version of the header"
+    assert header[0] == 7, "another version of the header"
     descriptor = fastavro.schemaless_reader(io.BytesIO(header[1:]), schema, None)
     assert isinstance(descriptor, dict)
     body = message.value()

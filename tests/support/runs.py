@@ -5,6 +5,7 @@ replies and wishes.
 """
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from msgspec.msgpack import encode
 
 from adapter.core import dispatch
 from adapter.core.contract.unit_records import RecordPart
+from adapter.core.effects import Effects
 from adapter.core.inputs import Input, Now
 from adapter.core.model.manager import QueueManager
 
@@ -29,6 +31,10 @@ class Given(msgspec.Struct):
     said: Said = []
 
 
+Before = Callable[[QueueManager, int, Given], None]
+"""Takes a core, and the number and the input that it is given next."""
+
+
 class Run:
     """What one core was given since it began, and how it began."""
 
@@ -37,12 +43,17 @@ class Run:
         self.began = None if IS_COMPILED else copy.deepcopy(qm)
         self.inputs: list[Given] = []
 
-    def replay(self) -> None:
-        """Give a copy the same inputs; raises AssertionError where it does anything else."""
+    def replay(self, before: Before | None = None) -> None:
+        """Give a copy the same inputs; raises AssertionError where it does anything else.
+
+        before: is shown the copy and each input before that is given; it changes neither.
+        """
         if self.began is None:
             return
         qm = copy.deepcopy(self.began)
         for number, one in enumerate(self.inputs):
+            if before is not None:
+                before(qm, number, one)
             again = said(dispatch.step(qm, one.now, copy.deepcopy(one.given)))
             what = f"input {number}, {type(one.given).__name__}"
             assert again == one.said, f"{what}: {again}, not {one.said}"
@@ -62,7 +73,7 @@ class Recorder:
         self._patch.setattr(dispatch, "step", self._step)
         return list(self._runs.values())
 
-    def _record(self, qm: QueueManager, now: Now, given: Input) -> dispatch.Effects:
+    def _record(self, qm: QueueManager, now: Now, given: Input) -> Effects:
         run = self._runs.get(id(qm))
         if run is None:
             run = self._runs[id(qm)] = Run(qm)
@@ -79,7 +90,7 @@ def as_data(one: object) -> object:
     return one.by_name()
 
 
-def said(effects: dispatch.Effects) -> Said:
+def said(effects: Effects) -> Said:
     """Copy all that a step caused, in a form that nothing changes any more."""
     return [
         *((type(one).__name__, encode(one, enc_hook=as_data)) for one in effects.records),

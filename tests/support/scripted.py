@@ -17,6 +17,7 @@ from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused
+from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.owner.clock import Clock, SystemClock
 from adapter.wire import codec, frames
@@ -80,6 +81,12 @@ class Client(asyncio.Protocol):
     def say_goodbye(self, reason: Refused) -> None:
         self.send(codec.encode(frames.Goodbye(reason)))
         self.cut()
+
+    def stall(self, *, ends: bool) -> None:
+        """Take nothing from the client, or go on with it."""
+        transport = self._transport
+        if transport is not None and not self.is_closing:
+            transport.resume_reading() if ends else transport.pause_reading()
 
     def cut(self) -> None:
         """End the connection behind what has been sent."""
@@ -196,12 +203,12 @@ class ScriptedManager:
         self.clients.pop(number, None)
         self._send(self._done(self.give(inputs.Disconnected(number))))
 
-    def give(self, given: inputs.Input) -> dispatch.Effects:
+    def give(self, given: inputs.Input) -> Effects:
         """Give core an input, as of now. What it causes is not taken up."""
         now = inputs.Now(self._clock.now_ms(), self._clock.elapsed_ms(), -1)
         return dispatch.step(self.qm, now, given)
 
-    def _done(self, executed: dispatch.Effects) -> list[Reply]:
+    def _done(self, executed: Effects) -> list[Reply]:
         self._records += [record for record in executed.records if record.logged]
         for number, told in executed.closed.items():
             client = self.clients.pop(number, None)

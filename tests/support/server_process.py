@@ -31,8 +31,10 @@ HOST = "127.0.0.1"
 START_S = 60.0
 STOP_S = 20.0
 POLL_S = 0.01
-CODE = 'exec "$0" -m adapter.program adapter.server.main <"$1"'
+CODE = 'exec "$0" -m adapter.program "$3" <"$1"'
 LIMITED = 'ulimit -n "$2"; ' + CODE
+PROGRAM, OFTEN_WRITTEN = "adapter.server.main", "tests.support.often_written"
+FAILING = "tests.support.failing_steps"
 
 
 class ServerProcess:
@@ -43,7 +45,8 @@ class ServerProcess:
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
     registry, network: the settings schema_registry and network. standby: it follows another one.
     heartbeat_s: how often an idle owner writes. ledger_key_file, audit: the settings.
-    environment: variables beside those of this process.
+    environment: variables beside those of this process. often_written: it takes a snapshot and
+    trims its ledger after a few entries. steps_fail: that too, and some steps of core fail.
     """
 
     def __init__(
@@ -67,19 +70,19 @@ class ServerProcess:
         ledger_key_file: str = "",
         audit: bool = False,
         environment: Mapping[str, str] = {},
+        often_written: bool = False,
+        steps_fail: bool = False,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
-        self._output = folder / f"{self.port}.log"
-        self._settings = folder / f"{self.port}.json"
+        self._output, self._settings = (folder / f"{self.port}.{kind}" for kind in ("log", "json"))
         self._command: list[str | Path] = [
             *("/usr/bin/env", *(f"{name}={value}" for name, value in environment.items())),
-            "/bin/sh",
-            "-c",
-            LIMITED if files else CODE,
+            *("/bin/sh", "-c", LIMITED if files else CODE),
             sys.executable,
             self._settings,
             str(files),
+            FAILING if steps_fail else OFTEN_WRITTEN if often_written else PROGRAM,
         ]
         kafka = KafkaSettings(
             bootstrap_servers=bootstrap_servers,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 import adapter
-from adapter.localkafka import LocalKafka
 from adapter.owner.parts import HEARTBEAT_S
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 60.0
 
@@ -21,17 +22,24 @@ class Pair:
     def __init__(
         self,
         name: str,
-        kafka: LocalKafka,
+        kafka: AnyKafka,
         folder: Path,
         heartbeat_s: float = HEARTBEAT_S,
         *,
         network: bool = False,
+        often_written: bool = False,
     ) -> None:
-        servers, beat_s = kafka.bootstrap_servers, heartbeat_s
-        self.owner = ServerProcess(name, servers, folder, heartbeat_s=beat_s, network=network)
-        self.standby = ServerProcess(
-            name, servers, folder, standby=True, heartbeat_s=beat_s, network=network
+        """often_written: snapshots are written and ledgers trimmed after a few entries."""
+        make = partial(
+            ServerProcess,
+            name,
+            kafka.bootstrap_servers,
+            folder,
+            heartbeat_s=heartbeat_s,
+            network=network,
+            often_written=often_written,
         )
+        self.owner, self.standby = make(), make(standby=True)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

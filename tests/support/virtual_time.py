@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from selectors import SelectorKey
 
 from adapter.owner.clock import Clock
@@ -55,3 +57,14 @@ class VirtualClock(Clock):
 
     def elapsed_ms(self) -> int:
         return int(self._loop.time() * 1000)
+
+
+def in_virtual_time(test: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
+    """Make a test of a coroutine; its waits take no time."""
+
+    @wraps(test)
+    def run() -> None:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(asyncio.wait_for(test(), 600))
+
+    return run

@@ -1,6 +1,6 @@
 """Releases of Spark 4 beside the one that is installed: each does what it must with queues.
 
-Every run has the newest release, `make spark-releases` has all. They are installed from the package
+They are installed from the package
 registry, without their dependencies, which are the same, into the cache that also has Kafka's jars.
 Not every Maven repository has each release's connectors: what needs none is tested with all.
 """
@@ -21,13 +21,13 @@ import pytest
 
 from adapter import testing
 from adapter.core.contract.results import Batches
-from adapter.localkafka import LocalKafka
 from adapter.localkafka.jars import cache_folder, cache_lock
 from tests.support.backlog import until
+from tests.support.shared_kafka import AnyKafka
 
 TOP = Path(__file__).parents[2]
 DONE_S = 280
-NEWEST = "4.3.0"
+RELEASES = ("4.1.1", "4.2.1", "4.3.0")
 WITH_CONNECTORS = ("4.1.1",)
 UNIT = ["", "a", "b"]
 """Bodies of a unit: an empty one comes first."""
@@ -69,10 +69,10 @@ def install(version: str, folder: Path) -> None:
 
 
 @pytest.mark.timeout(2 * DONE_S)
-@pytest.mark.parametrize("version", os.environ.get("MQK_SPARK_RELEASES", NEWEST).split())
+@pytest.mark.parametrize("version", RELEASES)
 def test_another_spark_reads_queues(
     version: str,
-    kafka: LocalKafka,
+    kafka: AnyKafka,
     unique_name: Callable[..., str],
     tmp_path: Path,
 ) -> None:

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 import adapter
 from adapter.localkafka import LocalKafka
 from tests.support.feed_site import await_feed, figures
+from tests.support.shared_kafka import AnyKafka
 
 pytestmark = pytest.mark.timeout(400)  # a broker is away for longer than its clients wait
 PARTITIONS = 4
@@ -69,7 +70,7 @@ class SteadyProducer:
 
 
 @contextmanager
-def feeding(kafka: LocalKafka, name: str, replication: int) -> Iterator[adapter.Connection]:
+def feeding(kafka: AnyKafka, name: str, replication: int) -> Iterator[adapter.Connection]:
     """Run a queue manager with a feed, F, of topic orders on queue ORDERS."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     new = NewTopic("orders", PARTITIONS, replication, config={"min.insync.replicas": "1"})

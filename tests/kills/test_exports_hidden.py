@@ -25,6 +25,7 @@ from adapter.topics.admin import TopicSettings, TopicSpec, progress_spec
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic, row_of
 from tests.support.feed_site import WITHIN_S
+from tests.support.shared_kafka import AnyKafka
 
 STAYS, FAILS = 1, 2
 """Brokers, and what is on them: progress and partition 0, and partition 1."""
@@ -32,7 +33,7 @@ LOST = 1
 QM = "QM1"
 
 
-def create(kafka: LocalKafka, spec: TopicSpec) -> None:
+def create(kafka: AnyKafka, spec: TopicSpec) -> None:
     """Create a topic with one replica of each partition."""
     kinds: Any = vars(admin)
     places = [[FAILS if one == LOST else STAYS] for one in range(spec.partitions)]
@@ -45,7 +46,7 @@ def create(kafka: LocalKafka, spec: TopicSpec) -> None:
 class Writing:
     """An export's own transactions, step by step: each writes a number to both partitions."""
 
-    def __init__(self, kafka: LocalKafka, name: str) -> None:
+    def __init__(self, kafka: AnyKafka, name: str) -> None:
         self._name = name
         create(kafka, progress_spec(names.export_topic(QM, name), 1))
         create(kafka, TopicSpec(name=name, partitions=2, settings={}))

@@ -27,6 +27,7 @@ from adapter.topics.admin import TopicSpec, ledger_spec, progress_spec, queue_sp
 from adapter.topics.reader import KafkaPageReader
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
+from tests.support.shared_kafka import AnyKafka
 
 STAYS, FAILS = 1, 2
 """Brokers: one with ledger, progress and half of the lanes; and one with the other lanes."""
@@ -34,7 +35,7 @@ LOST = range(LANES // 2, LANES)
 """The lanes of the broker that fails."""
 
 
-def create(kafka: LocalKafka, spec: TopicSpec, lost: range = range(0)) -> None:
+def create(kafka: AnyKafka, spec: TopicSpec, lost: range = range(0)) -> None:
     """Create a topic with one replica; lost: the partitions of the broker that fails."""
     kinds: Any = vars(admin)
     places = [[FAILS if one in lost else STAYS] for one in range(spec.partitions)]
@@ -48,7 +49,7 @@ def create(kafka: LocalKafka, spec: TopicSpec, lost: range = range(0)) -> None:
 class Writing:
     """A mover's own transactions on a queue manager's topics, step by step."""
 
-    def __init__(self, kafka: LocalKafka, name: str) -> None:
+    def __init__(self, kafka: AnyKafka, name: str) -> None:
         create(kafka, ledger_spec(names.ledger_topic(name)))
         lost = range(len(PARTITIONS)) if name == "PROGRESS" else range(0)
         create(kafka, progress_spec(names.progress_topic(name), len(PARTITIONS)), lost)

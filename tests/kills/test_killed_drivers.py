@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapter import testing
-from adapter.localkafka import LocalKafka
 from tests.spark import lives
+from tests.support.shared_kafka import AnyKafka
 
 ARCHIVED_UNITS, TAKEN_UNITS = 20, 30
 KILLED_AT = ("archive.2.queue", "get.2.files")
@@ -19,7 +19,7 @@ FAILURES = ("archive.4.files!", "archive.6.queue!", "get.4.read!")
 
 @pytest.mark.timeout(600)
 def test_killed_and_failing_drivers_do_everything_once(
-    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name(), bootstrap_servers=servers) as manager:

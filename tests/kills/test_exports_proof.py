@@ -4,7 +4,7 @@ A producer writes to the first topic in transactions, of which half are aborted.
 worker moves each message to another queue in units, and an export writes that queue. Meanwhile
 queue manager, movers, worker and broker are killed, and stand still, in a random order.
 
-`python -m tests.integration.test_exports_proof 200000 60 SEED BROKERS` runs it with other
+`python -m tests.kills.test_exports_proof 200000 60 SEED BROKERS` runs it with other
 numbers.
 """
 

@@ -4,7 +4,6 @@ Each time: the same owner goes on by itself, what was answered is there once, wh
 outcome, and every copy is on the topic once.
 """
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.core.contract import commands as c
 from adapter.format import names
 from adapter.ledger.kafka_reader import KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -22,8 +20,8 @@ from adapter.localkafka import LocalKafka
 from tests.support.full_disk import FullDisk
 from tests.support.load import Load
 from tests.support.queue_topic import read_until
-from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
+from tests.support.shared_kafka import AnyKafka
 from tests.support.wrong_clock import WrongClock
 
 STOP_S = 20.0
@@ -53,7 +51,7 @@ def own_kafka(clock: WrongClock) -> Iterator[LocalKafka]:
 
 
 @contextmanager
-def under_load(kafka: LocalKafka, name: str, folder: Path) -> Iterator[tuple[ServerProcess, Load]]:
+def under_load(kafka: AnyKafka, name: str, folder: Path) -> Iterator[tuple[ServerProcess, Load]]:
     """A queue manager at work, to be disturbed; at the end all must be well."""
     with ServerProcess(name, kafka.bootstrap_servers, folder) as server:
         server.start()
@@ -98,43 +96,6 @@ def test_a_full_disk_ends_the_broker(
         disk.make_room()
 
 
-def test_a_client_that_sends_on_while_kafka_is_away(
-    own_kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
-) -> None:
-    """It is read no further than memory allows; others are told how it stands; all is done once."""
-    puts = 120
-    with ServerProcess(unique_name(), own_kafka.bootstrap_servers, tmp_path) as server:
-        server.start()
-        with adapter.connect(server.address) as qm, RawClient(server.address) as client:
-            qm.define_queue("Q")
-            client.hello()
-            client.open_session(bytes(16))
-            client.ask(c.Open(1, "Q", c.OUTPUT))
-            server.forget_peak()
-            before = server.rss_bytes()
-            own_kafka.pause(1)
-            sender = threading.Thread(target=send_puts, args=(client, puts), daemon=True)
-            sender.start()
-            while server.rss_bytes() < before + 60 * MEGABYTE:
-                time.sleep(0.01)  # bounded by the test's own time
-            assert qm.figures()["entries_in_flight"]
-            sender.join(1.0)
-            assert sender.is_alive(), "all of it was taken"
-            grown = server.peak_rss_bytes() - before
-            own_kafka.resume(1)
-            sender.join(STOP_S)
-            answered = 0
-            while answered < puts:
-                answered += len(client.receive()[1])
-            assert qm.queue("Q").depth() == puts
-    assert grown < 180 * MEGABYTE, f"memory grew by {grown / MEGABYTE:.0f} MiB"
-
-
-def send_puts(client: RawClient, count: int) -> None:
-    for number in range(1, count + 1):
-        client.request([5, 1, [[bytes(MEGABYTE)]]], number=number)
-
-
 def test_a_clock_that_jumps(
     own_kafka: LocalKafka, clock: WrongClock, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -153,7 +114,7 @@ def test_a_clock_that_jumps(
     assert times != sorted(times)
 
 
-def times_of_ledger(kafka: LocalKafka, name: str) -> list[int]:
+def times_of_ledger(kafka: AnyKafka, name: str) -> list[int]:
     """When Kafka says that it took each entry."""
     settings = LedgerSettings(
         bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name)

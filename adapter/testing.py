@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -28,6 +27,7 @@ import uvloop
 from adapter import aio, logs
 from adapter.administration.mqsc import execute
 from adapter.aio.connection import connect_in_process as connect_task
+from adapter.channel.link.in_process import ServingThread
 from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.limits import Limits
@@ -124,7 +124,7 @@ class TestQueueManager:
         self._port = _reserved_port()
         self._address: tuple[str, int] = self._port.getsockname()
         self._loop = uvloop.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
+        self._thread = ServingThread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
 
     @property

@@ -15,6 +15,9 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+CALLBACK_MAX = 300
+"""Characters that name a callback; its arguments may be long."""
+
 T = TypeVar("T")
 Ended = Callable[[str], None]
 """Called with a sentence that names what has ended, and by which exception."""
@@ -68,6 +71,23 @@ def from_thread(
     """Have a loop call this, from another thread. A loop that is closed calls nothing more."""
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(callback(name, call, ended))
+
+
+def event_loop(running: asyncio.AbstractEventLoop, ended: Ended) -> None:
+    """Have ended called if a callback of this loop raises that nothing else watches.
+
+    What a protocol raises costs the connection that it is of, and no other one: it is logged.
+    """
+
+    def hear(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        failure = context.get("exception")
+        called = context.get("handle")
+        if failure is None or called is None or "protocol" in context:
+            log.error("%s", context.get("message", "the event loop met an error"), exc_info=failure)
+        else:
+            _report(f"the callback {called!r}"[:CALLBACK_MAX], failure, ended)
+
+    running.set_exception_handler(hear)
 
 
 def when_done(

@@ -30,9 +30,9 @@ from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.renewal import TokenSchedule, warn_of_end
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
-from adapter.channel.steps import Steps
+from adapter.channel.steps import Aside, Steps
 from adapter.channel.timeouts import Timeouts
-from adapter.errors import ConnectionClosed, LimitReached, WrongEventLoop
+from adapter.errors import ConnectionClosed, Error, LimitReached, WrongEventLoop
 
 ResultT = TypeVar("ResultT")
 ArgumentT = TypeVar("ArgumentT")
@@ -65,7 +65,8 @@ class TaskChannel(ChannelBooks):
         self.commits = TaskCommits(IN_FLIGHT_MAX)
         """Of units that did not wait for the outcome."""
         self._sender = Sender(self._state)
-        self._recovery = TaskRecovery(self._state, handshake, self._sender, _weakly(self._arrived))
+        calls = _weakly(self._arrived), _weakly(self._gave_up)
+        self._recovery = TaskRecovery(self._state, handshake, self._sender, *calls)
         self._for_room: deque[asyncio.Future[None]] = deque()
         disown_in_child(self)
 
@@ -140,6 +141,8 @@ class TaskChannel(ChannelBooks):
             await link.drained()
         waits = bool(self._for_room) or not self._has_room
         while waits and not self._closing.is_set():
+            if self._state.link is None:
+                self._recovery.changed.set()  # there is room once another link is made, or is not
             waiter = self._loop.create_future()
             self._for_room.append(waiter)
             try:
@@ -164,7 +167,9 @@ class TaskChannel(ChannelBooks):
         try:
             while True:
                 requests = next(steps)
-                if not requests:
+                if isinstance(requests, Aside):
+                    await asyncio.to_thread(requests.call)
+                elif not requests:
                     await self.room()
                 elif any(request.durable for request in requests):
                     await self.await_outcomes(requests)
@@ -196,6 +201,10 @@ class TaskChannel(ChannelBooks):
         """Nothing waits for these any more."""
         self._outstanding.abandon(requests)
 
+    def was_interrupted(self, error: BaseException) -> bool:
+        """Whether a call has failed by a cancellation, or by what a signal handler has raised."""
+        return not isinstance(error, Error)
+
     def give_back(self, units: Iterable[UnitOnWire]) -> None:
         """Have units backed out, and do not wait for it."""
         self._outstanding.let_go.extend(units)
@@ -224,7 +233,7 @@ class TaskChannel(ChannelBooks):
         room = UNANSWERED_MAX - SPARE - session.unanswered_count
         if self._closing.is_set():
             room = len(self._for_room)
-        while self._for_room and room > 0:
+        while self._for_room and (room > 0 or self._for_room[0].done()):  # done: it was cancelled
             waiter = self._for_room.popleft()
             if not waiter.done():
                 waiter.set_result(None)
@@ -244,6 +253,10 @@ class TaskChannel(ChannelBooks):
         if link is self._state.link:
             self._recovery.read(link)
         self._send_closes()
+        self._make_room()
+
+    def _gave_up(self, _recovery: TaskRecovery) -> None:
+        """Let tasks go on that wait for room: what was unanswered has failed."""
         self._make_room()
 
     def _fail(self, why: str) -> None:

@@ -82,6 +82,7 @@ async def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    wait_s: float = 0.0,
     heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
@@ -101,6 +102,7 @@ async def connect(
         "application": application,
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
+        "wait_s": wait_s,
         "heartbeat_s": heartbeat_s,
     }
     context = context_by(tls)
@@ -346,13 +348,15 @@ class Connection(
         """
         await self._channel.commits.flush()
 
-    async def decode(self, message: Message, schema: SchemaName | None = None) -> Any:
+    async def decode(
+        self, message: Message, schema: SchemaName | None = None, *, named: bool = False
+    ) -> Any:
         """Return the Avro value that a message's body is; see adapter.Message.decode().
 
         A thread asks the registry for a schema that is not known; message.decode() would block the
         event loop meanwhile.
         """
-        return await decode(self._context.schemas, message.body, schema)
+        return await decode(self._context.schemas, message.body, schema, named)
 
     def events(
         self,

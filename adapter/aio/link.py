@@ -219,18 +219,33 @@ class TaskHandshake(Introduction):
         timeout_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
         try:
             limit_s = self.places.limit_s(link.peer, timeout_s)
-            await converse(link, self.greeting(link), limit_s)
+            token = await self._token_in_thread(timeout_s)
+            await converse(link, self.greeting(link, token), limit_s)
         except BaseException:
             link.close()
             raise
         return link
 
+    async def _token_in_thread(self, timeout_s: float) -> str:
+        """Return the token of the moment. What asks for it may take its time: a thread does, so
+        that the event loop goes on.
+        """
+        if self.token_source is None or not self.token_source.is_renewable:
+            return self.token_to_show()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.to_thread(self.token_to_show)
+        except TimeoutError:
+            raise LinkLost(f"no token came within {timeout_s:.1f} s") from None
+
 
 class AddressDialer:
     """A TaskDialer of an address, over TCP or a Unix-domain socket."""
 
-    def __init__(self, address: Address, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, address: Address, tls: ssl.SSLContext | None = None, host: str = "") -> None:
+        """host: what the certificate must name, if not that of the address; see link.tls.shake."""
         self._address = address
+        self._host = host or address.host
         self._tls = None if tls is None else AlertingContext(tls)
 
     @property
@@ -239,7 +254,9 @@ class AddressDialer:
 
     def toward(self, address: Address) -> AddressDialer | None:
         """See ManagerPlace."""
-        return AddressDialer(address, self._tls) if may_lead(self._address, address) else None
+        if not may_lead(self._address, address):
+            return None
+        return AddressDialer(address, self._tls, self._host)
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
@@ -276,7 +293,7 @@ class AddressDialer:
         sock = await _connect_socket(loop, address.host, address.port)
         with alerts_on(sock):
             _, link = await loop.create_connection(
-                self._link, sock=sock, ssl=context, server_hostname=address.host
+                self._link, sock=sock, ssl=context, server_hostname=self._host
             )
         return link
 

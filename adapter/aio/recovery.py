@@ -13,6 +13,7 @@ from functools import partial
 
 from adapter.aio.link import TaskHandshake, TaskLink, converse
 from adapter.channel.conversation import Rejected, reopen, resume
+from adapter.channel.first_link import FirstAttempts
 from adapter.channel.link.port import Link, LinkLost, LinkSilent
 from adapter.channel.losses import Losses, silence_text
 from adapter.channel.receiving import Receiver
@@ -30,8 +31,11 @@ class TaskRecovery:
         handshake: TaskHandshake,
         sender: Sender,
         arrived: Callable[[Link], None],
+        gave_up: Callable[[TaskRecovery], None],
     ) -> None:
-        """arrived: called by the event loop when a link has something to read, or is lost."""
+        """arrived: called by the event loop when a link has something to read, or is lost. gave_up:
+        called when no link was made in time, and what was unanswered is settled.
+        """
         self.changed = asyncio.Event()
         """A link was lost, or something was asked without one, or the channel is closed."""
         self._state = state
@@ -39,15 +43,21 @@ class TaskRecovery:
         self._sender = sender
         self._receiver = Receiver(state, sender)
         self._arrived = arrived
+        self._gave_up = gave_up
         self._losses = Losses(state, handshake)
         self._look_s = max(state.timeouts.heartbeat_s / LOOKS, LOOK_S_MIN)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
-        try:
-            link = await self._handshake.open_any(self._state.timeouts.connect_timeout_s)
-        except Rejected as lost:
-            raise lost.error from None
+        timeouts = self._state.timeouts
+        attempts = FirstAttempts(timeouts.wait_s)
+        while True:
+            try:
+                link = await self._handshake.open_any(timeouts.connect_timeout_s)
+                break
+            except Rejected as lost:
+                error = lost.error
+            await asyncio.sleep(attempts.pause_s(error))
         self._begin(link)
 
     def read(self, link: Link) -> None:
@@ -125,6 +135,7 @@ class TaskRecovery:
                 losses.give_up()
                 losses.report_failure()
                 self.changed.clear()
+                self._gave_up(self)
                 await self.changed.wait()  # until something is asked
                 return
             await asyncio.sleep(min(losses.pause_s(), max(left_s, 0.0)))
@@ -142,8 +153,11 @@ class TaskRecovery:
         try:
             await converse(link, resume(state, link.peer), left_s)
             await converse(link, reopen(state, link.peer), left_s)
+            while state.outstanding.must_resume_again:  # a task was cancelled meanwhile
+                await converse(link, resume(state, link.peer), left_s)
             if state.closing.is_set():
                 raise LinkLost("closed")
+            state.outstanding.close_left()
             self._begin(link)
             self._sender.send_again(link, time.monotonic(), None)
         except BaseException:

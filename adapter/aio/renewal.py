@@ -33,7 +33,7 @@ async def keep_renewed(find: Callable[[], RenewedByTask | None], renewal: TokenS
     """
     while True:
         await asyncio.sleep(renewal.wait_s())
-        request = renewal.request()
+        request = await asyncio.to_thread(renewal.request)  # the program's function may block
         channel = find()
         if channel is None or channel.is_closed:
             return

@@ -21,6 +21,8 @@ from adapter.client.replies import (
     MODEL,
     REQUEST,
     SLICE_MS,
+    ReplyPlace,
+    discarding,
     loss_of,
     no_reply,
     refuse_inside,
@@ -28,7 +30,7 @@ from adapter.client.replies import (
 )
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import Messages, PutDone
 
 
 class TaskReplies:
@@ -38,30 +40,65 @@ class TaskReplies:
         self._channel = context.channel
         self._schemas = context.schemas
         self._lock = asyncio.Lock()
-        self._handle: Handle | None = None
+        self._place: ReplyPlace | None = None
 
     async def ask(self, to: Handle, message: MessageData, wait_ms: int, options: int) -> Message:
         """Put a request and wait for its reply. options: of the put. Raises NoReply."""
         refuse_inside(self._channel, to.queue)
-        mine = await self._open()
-        message.reply_to, message.message_type = mine.leads_to, REQUEST
-        put = put_request(to, [message], None, options)
-        done = await perform(self._channel, None, [put], put, PutDone)
-        queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
+        place, reply = await self._open(), None
+        try:
+            message.reply_to, message.message_type = place.handle.leads_to, REQUEST
+            put = put_request(to, [message], None, options)
+            done = await perform(self._channel, None, [put], put, PutDone)
+            reply = await self._await(place.handle, message.reply_to, done.message_ids[0], wait_ms)
+        finally:
+            self._leave(place, has_reply=reply is not None)
+        if reply is None:
+            raise no_reply(to.queue, wait_ms)
+        return reply
+
+    async def _await(
+        self, mine: Handle, queue: str, request_id: bytes, wait_ms: int
+    ) -> Message | None:
+        """Wait for the reply, for a while at a time; see ReplyQueue."""
+        until_s = time.monotonic() + wait_ms / 1000
         while True:
+            if mine.leads_to != queue:  # also before the first wait: the put may have taken long
+                raise loss_of(queue)
             left_ms = slice_ms(wait_ms, until_s)
-            command = c.Get(0, b"", left_ms, 1, b"", done.message_ids[0])
+            command = c.Get(0, b"", left_ms, 1, b"", request_id)
             found = await take(self._channel, mine, command, None)
             if found:
                 return incoming(found[0], self._schemas)
             if mine.leads_to != queue:
                 raise loss_of(queue)
             if left_ms < SLICE_MS:
-                raise no_reply(to.queue, wait_ms)
+                return None
 
-    async def _open(self) -> Handle:
+    async def _open(self) -> ReplyPlace:
+        """Return a queue that has room for the reply to one request more."""
         async with self._lock:
-            handle = self._handle
-            if handle is None or not handle.is_open:
-                self._handle = handle = await open_handle(self._channel, MODEL, c.INPUT, handle)
-            return handle
+            place = self._place
+            if place is None or place.is_spent:
+                place = ReplyPlace(self._channel.new_handle(MODEL, c.INPUT))
+            if not place.handle.is_open:
+                await open_handle(self._channel, MODEL, c.INPUT, place.handle)
+            elif place.must_be_emptied:
+                await self._empty(place)
+            self._place = place
+            place.waits += 1
+            return place
+
+    async def _empty(self, place: ReplyPlace) -> None:
+        """Discard late replies."""
+        place.late, is_empty = 0, False
+        while not is_empty:
+            gets = discarding(place.handle)
+            found = await perform(self._channel, None, gets, gets[-1], Messages)
+            is_empty = not found.messages
+
+    def _leave(self, place: ReplyPlace, *, has_reply: bool) -> None:
+        """Note the end of a request; the last one of a queue that is spent closes it."""
+        place.end(has_reply=has_reply)
+        if place is not self._place and not place.waits:
+            self._channel.close_soon(place.handle)

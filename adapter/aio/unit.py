@@ -15,7 +15,7 @@ from adapter.aio.waiting import await_answers
 from adapter.channel.requests import Pending
 from adapter.channel.unit import GONE, UnitBooks, UnitState
 from adapter.core.contract.results import Done
-from adapter.errors import BackedOut, Error
+from adapter.errors import BackedOut, Error, LimitReached
 
 ResultT = TypeVar("ResultT")
 
@@ -49,7 +49,8 @@ class TaskUnit(UnitBooks):
         elif wait:
             await self._channel.room()
             self.check_open()
-            request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
+            request = self._commit_request()
+            self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
             await self._channel.await_outcomes([request])
             self._settle(request, UnitState.ACTIVE)
         else:
@@ -60,7 +61,9 @@ class TaskUnit(UnitBooks):
         await self._channel.room()
         await commits.make_room()
         self.check_open()
-        commits.add(self, self._send_commit(UnitState.COMMITTING))
+        request = self._commit_request()
+        self._send_commit(request, UnitState.COMMITTING)
+        commits.add(self, request)
 
     async def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
@@ -77,13 +80,10 @@ class TaskUnit(UnitBooks):
             self._channel.result(request, Done, self._enlisted)
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
-
-    def give_up(self) -> None:
-        """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
-        if self._state is UnitState.ACTIVE:
-            self._state = UnitState.CANCELLED
-            self._forget_deferred()
+        except BaseException as error:
             self._channel.give_back([self._enlisted])
+            if not isinstance(error, LimitReached):
+                raise  # else it is undone as soon as there is room for one command more
 
     def let_go(self) -> None:
         """Back it out because nothing refers to its loop any more. The garbage collector may call

@@ -24,9 +24,9 @@ async def encode(
         )
 
 
-async def decode(schemas: Schemas, body: bytes, schema: SchemaName | None) -> Any:
+async def decode(schemas: Schemas, body: bytes, schema: SchemaName | None, named: bool) -> Any:
     """Read a value; see Schemas.decode()."""
     try:
-        return schemas.without_asking().decode(body, schema)
+        return schemas.without_asking().decode(body, schema, named=named)
     except NotKnownError:
-        return await asyncio.to_thread(schemas.decode, body, schema=schema)
+        return await asyncio.to_thread(schemas.decode, body, schema=schema, named=named)

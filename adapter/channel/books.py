@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -112,15 +112,29 @@ class ChannelBooks:
         self, deferred: DeferredPuts, requests: list[Pending], unit: UnitOnWire
     ) -> None:
         """Send a unit's requests in one frame, its deferred puts before them; do not wait."""
-        puts = deferred.take_all()
         try:
-            self.submit([*join_puts(puts), *requests], unit)
-        except Error:
-            deferred.take_back(puts)  # nothing was sent
+            puts = deferred.take_all()
+            try:
+                self.submit([*join_puts(puts), *requests], unit)
+            except Error:
+                deferred.take_back(puts)  # nothing was sent
+                raise
+            self.keeping.pop(unit.ident, None)
+        except BaseException as error:
+            if self.was_interrupted(error):  # whether the puts were sent is not known
+                unit.is_broken = True
+                self.give_back([unit])
             raise
-        self.keeping.pop(unit.ident, None)
         if unit.is_dropped:  # meanwhile, when it had not begun
             self.let_go_of([unit])
+
+    @abstractmethod
+    def abandon(self, requests: Sequence[Pending]) -> None:
+        """Wait for those of these no longer that have no answer."""
+
+    @abstractmethod
+    def was_interrupted(self, error: BaseException) -> bool:
+        """Whether a call has failed by something that is no refusal, and came from elsewhere."""
 
     def send_deferred(self) -> None:
         """Send every deferred put, because a handle is to be closed."""

@@ -26,13 +26,13 @@ from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link
 from adapter.channel.reading import LeadersReading
 from adapter.channel.receiving import Receiver
-from adapter.channel.recovery import Recovery
+from adapter.channel.recovery import INTERRUPTED, Recovery
 from adapter.channel.renewal import TokenSchedule
 from adapter.channel.renewing import RenewingThread
 from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
-from adapter.errors import ConnectionClosed
+from adapter.errors import CallInProgress, ConnectionClosed, Error
 
 
 class Channel(ChannelBooks):
@@ -120,8 +120,12 @@ class Channel(ChannelBooks):
 
     def ask(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Send requests in one frame and wait until each has an answer."""
-        self.submit(requests, unit)
-        self.await_all(requests)
+        try:
+            self.submit(requests, unit)
+            self.await_all(requests)
+        except BaseException:
+            self.abandon(requests)
+            raise
 
     def submit(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Number requests and send them in one frame, in order; do not wait.
@@ -135,6 +139,7 @@ class Channel(ChannelBooks):
             interruptions.has_locked or any(one.when_lost != FORGOTTEN for one in requests)
         ):
             interruptions.refuse()
+        link = self._state.link
         try:
             with self._lock:
                 if self._closing.is_set():
@@ -142,6 +147,10 @@ class Channel(ChannelBooks):
                 if self._outstanding.let_go:
                     self._letting_go.send_closes()
                 self._sender.send(requests, unit, self._read_for_room)
+        except BaseException as error:
+            if self.was_interrupted(error):
+                self._break_off(requests, link)
+            raise
         finally:
             if self._interruptions.later:
                 self._interruptions.catch_up()
@@ -162,18 +171,37 @@ class Channel(ChannelBooks):
                 self._interruptions.catch_up()
 
     def abandon(self, requests: Sequence[Pending]) -> None:
-        """Wait for these no longer, because the waiting thread was interrupted.
+        """Wait for those of these no longer that have no answer: their thread was interrupted."""
+        if any(map(self._outstanding.is_unanswered, requests)):
+            self._break_off(requests, self._state.link)
 
-        The link goes with them: bytes may have been read and lost by the interruption, and a get
-        that waits at the queue manager must not take a message that no thread waits for.
+    def break_off(self) -> None:
+        """Lose the link, and what is open at the queue manager with it: a signal handler has raised
+        where what is to be ended is not known any more.
         """
-        link = self._state.link
+        self._break_off([], self._state.link)
+
+    def was_interrupted(self, error: BaseException) -> bool:
+        """Whether a call has failed by something that a signal handler has raised.
+
+        That may be the refusal of a verb of the handler, which was inside the call then.
+        """
+        if isinstance(error, CallInProgress):
+            return not self.is_inside
+        return not isinstance(error, Error)
+
+    def _break_off(self, requests: Sequence[Pending], link: Link | None) -> None:
+        """Give up a call in the midst of which a signal handler has raised, and the link with it.
+
+        So a get that waits at the queue manager takes no message that no thread waits for, and
+        what the call had in hand to send or to close is gone there too.
+        """
         if self.is_inside:  # a verb of a signal handler, which is refused
             return
         with self._lock:
             self._outstanding.abandon(requests)
         if link is not None:
-            self._recovery.lose(link, "a thread that waited was interrupted", logging.INFO)
+            self._recovery.lose(link, INTERRUPTED, logging.INFO)
         self._leadership.hand_over()
 
     def close(self, abrupt: bool = False) -> None:

@@ -14,20 +14,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from adapter.channel import requests as rq
-from adapter.core.contract import commands as c
-from adapter.core.contract.traits import TRAITS, Content, Direction
+from adapter.core.contract.traits import TRAITS
 from adapter.errors import InvalidType, InvalidValue
 from adapter.wire.codec import decode_command, raw
 from adapter.wire.frames import ProtocolError
 
-GIVEN_OFTEN: Final = frozenset(
-    (c.Begin, c.Touch, c.Commit, c.Backout, c.Browse, c.Close, c.SessionOpen, c.SessionResume)
-)
-CHECKED: Final = frozenset(
-    command
-    for command, trait in TRAITS.items()
-    if trait.moves is Direction.NOWHERE and trait.content is Content.NONE
-).difference(GIVEN_OFTEN)
+CHECKED: Final = frozenset(command for command, trait in TRAITS.items() if not trait.is_frequent)
 
 _PLACE = re.compile(r" - at `\$\[(\d+)\](.*)`\Z")
 """Where a field of a command is; the first element is the command's tag."""

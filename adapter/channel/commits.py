@@ -17,10 +17,11 @@ serves the tasks of adapter.aio too.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Pending
-from adapter.errors import Error, InDoubt
+from adapter.errors import Error
 from adapter.errors.root import UnitFailure
 
 IN_FLIGHT_MAX: Final = 8
@@ -39,7 +40,14 @@ class CommittedUnit(Protocol):
         """The messages that it got or put, as far as the client knows."""
 
     def settle(self, commit: Pending) -> None:
-        """Note the outcome, a thread waits for it; raise the error that it is."""
+        """Note the outcome, which is there; raise the error that it is."""
+
+
+class AwaitedUnit(CommittedUnit, Protocol):
+    """One whose outcome a thread waits for."""
+
+    def await_outcome(self, commit: Pending) -> None:
+        """Wait until the outcome is there."""
 
 
 class CommitInFlight:
@@ -61,6 +69,9 @@ class CommitsBooks:
         self._in_flight: deque[CommitInFlight] = deque()
         self._failed: deque[UnitFailure] = deque()
         self._first: Error | None = None
+        self._lock = new_lock()
+        """Held from when a commit is taken for settled until its failure is noted, so that it is
+        in flight or its failure there to be raised, whichever thread looks."""
 
     def __bool__(self) -> bool:
         return bool(self._in_flight) or self._first is not None
@@ -76,17 +87,18 @@ class CommitsBooks:
 
     def has_failed(self) -> bool:
         """Note the outcomes that have arrived; return whether a commit is known to have failed."""
-        while self._in_flight and self._in_flight[0].commit.answer is not None:
-            self._settle_oldest()
+        if self._in_flight:
+            self._settle_answered()
         return self._first is not None
 
     def raise_failed(self) -> None:
         """Raise the first failure, with all units that failed; every outcome is known."""
-        first, self._first = self._first, None
-        if first is None:
-            return
-        while self._failed:
-            first.units_failed.append(self._failed.popleft())
+        with self._lock:
+            first, self._first = self._first, None
+            if first is None:
+                return
+            while self._failed:
+                first.units_failed.append(self._failed.popleft())
         first.add_note("commits in flight that failed:")
         for failure in first.units_failed:
             first.add_note(str(failure))
@@ -104,20 +116,16 @@ class CommitsBooks:
         self._failed.extend(failed)
         self._first = self._first or first
 
-    def _settle_oldest(self) -> None:
-        try:
-            oldest = self._in_flight.popleft()
-        except IndexError:
-            return  # another thread waits for it
-        try:
-            oldest.unit.settle(oldest.commit)
-        except Error as error:
-            self._note(oldest, error)
-        except BaseException:
-            ident = oldest.unit.id
-            text = f"the wait for the commit of unit {ident.hex()} was interrupted: ask outcome()"
-            self._note(oldest, InDoubt(text, "", ident))
-            raise
+    def _settle_answered(self) -> None:
+        """Note the outcomes that have arrived, the oldest first."""
+        with self._lock:
+            while self._in_flight and self._in_flight[0].commit.answer is not None:
+                oldest = self._in_flight[0]
+                try:
+                    oldest.unit.settle(oldest.commit)
+                except Error as error:
+                    self._note(oldest, error)
+                self._in_flight.popleft()
 
     def _note(self, failed: CommitInFlight, error: Error) -> None:
         unit = failed.unit
@@ -126,12 +134,20 @@ class CommitsBooks:
 
 
 class CommitsInFlight(CommitsBooks):
-    """Commits in flight, as threads wait for them."""
+    """Commits in flight, as threads wait for them.
+
+    One thread waits for the oldest, and others behind it. A commit whose wait a signal handler's
+    exception has ended is in doubt: that is its answer then, see Channel.abandon().
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self._waiting = new_lock()
 
     def make_room(self) -> None:
         """Wait until one more commit may be sent."""
         while self.is_full:
-            self._settle_oldest()
+            self._await_oldest()
 
     def check(self) -> None:
         """If a commit is known to have failed, wait for all in flight and raise it."""
@@ -141,5 +157,14 @@ class CommitsInFlight(CommitsBooks):
     def flush(self) -> None:
         """Wait for every commit in flight. Raises the first failure, with all units that failed."""
         while self._in_flight:
-            self._settle_oldest()
+            self._await_oldest()
         self.raise_failed()
+
+    def _await_oldest(self) -> None:
+        with self._waiting:
+            try:
+                oldest = self._in_flight[0]
+            except IndexError:
+                return  # another thread has just seen its outcome
+            cast("AwaitedUnit", oldest.unit).await_outcome(oldest.commit)
+            self._settle_answered()

@@ -33,6 +33,7 @@ class ConnectOptions(TypedDict, total=False):
     application: str | None
     connect_timeout_s: float
     reconnect_timeout_s: float
+    wait_s: float
     heartbeat_s: float
 
 
@@ -71,6 +72,7 @@ def timeouts_by(options: ConnectOptions) -> Timeouts:
     return Timeouts(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), CONNECT_S_MIN),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
+        wait_s=a.as_delay_s("wait_s", options.get("wait_s", 0.0)),
         heartbeat_s=heartbeat_by(options.get("heartbeat_s", HEARTBEAT_S)),
     )
 

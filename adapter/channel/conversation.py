@@ -96,11 +96,16 @@ class Introduction:
         self._password = password
         self._channel = channel
 
-    def greeting(self, link: Greeted) -> Conversation[None]:
-        """Say hello, and take the welcome. Raises LinkLost."""
+    def token_to_show(self) -> str:
+        """Return the token of the moment, "" for none; it asks the program's function, which may
+        take its time. Raises Rejected."""
         token = self.token_source.said() if self.token_source is not None else ""
         if isinstance(token, Error):
             raise Rejected(token)
+        return token
+
+    def greeting(self, link: Greeted, token: str) -> Conversation[None]:
+        """Say hello, and take the welcome. Raises LinkLost."""
         hello = Hello(
             version=PROTOCOL_VERSION,
             oldest=OLDEST_VERSION,

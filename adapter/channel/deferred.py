@@ -91,6 +91,7 @@ class DeferredPuts:
     def take_back(self, taken: list[KeptPut]) -> None:
         """Keep again what could not be sent, before what has been added since."""
         self._kept.extendleft(reversed(taken))
+        self._bytes += sum(len(memoryview(one.message)) for one in taken)
 
     def clear(self) -> None:
         """Forget what is kept: the unit has ended."""

@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import os
 from _thread import RLock
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final, Protocol, TypeVar
 from weakref import WeakSet
+
+ResultT = TypeVar("ResultT")
 
 
 class Disowned(Protocol):
@@ -56,6 +59,36 @@ def try_lock(lock: RLock, timeout_s: float = 0.0) -> bool:
     if lock._is_owned():  # type: ignore[attr-defined]  # as is_mine
         return False
     return lock.acquire(True, timeout_s) if timeout_s > 0 else lock.acquire(False)
+
+
+def release_if_mine(lock: RLock) -> None:
+    """Release a lock if the calling thread holds it, in one step: see do_if_free()."""
+    try:
+        lock.release()
+    except RuntimeError:
+        return  # it does not
+
+
+def do_if_free(
+    lock: RLock, action: Callable[[], ResultT], otherwise: ResultT, timeout_s: float = 0.0
+) -> ResultT:
+    """Do something with a lock; return its result, or otherwise if the lock is not free in time, or
+    if the calling thread holds it already.
+
+    A signal handler may raise between any two steps, also between the one that acquires and the one
+    that would note it: whatever comes, the lock is released.
+    """
+    if is_mine(lock):
+        return otherwise
+    try:
+        if not try_lock(lock, timeout_s):
+            return otherwise
+        done = action()
+    except BaseException:
+        release_if_mine(lock)
+        raise
+    lock.release()
+    return done
 
 
 def disown_all() -> None:

@@ -102,17 +102,17 @@ class Handshake(Introduction):
                 link.shutdown()
             limit_s = self.places.limit_s(link.peer, timeout_s)
             self._welcomed(link, min(deadline_s, time.monotonic() + limit_s))
+        except BaseException:
+            if self._greeted is not None:
+                self._greeted.close()
+            raise
         finally:
             self._dialing = self._greeted = None
         return link
 
     def _welcomed(self, link: Link, deadline_s: float) -> None:
         link.look_up_every(LOOK_UP_S)
-        try:
-            converse(link, self.greeting(link), deadline_s)
-        except BaseException:
-            link.close()
-            raise
+        converse(link, self.greeting(link, self.token_to_show()), deadline_s)
 
 
 def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:

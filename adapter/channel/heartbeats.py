@@ -21,7 +21,7 @@ import time
 from typing import Final
 from weakref import WeakSet
 
-from adapter.channel.forking import new_lock, try_lock
+from adapter.channel.forking import do_if_free, new_lock
 from adapter.channel.leading import Leadership
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.receiving import Receiver
@@ -101,12 +101,13 @@ class ChannelHeartbeats:
 
     def _speak(self, link: Link) -> None:
         state = self._state
-        if link.has_room() and try_lock(state.lock):
-            try:
-                if state.link is link and not state.closing.is_set():
-                    self._sender.send_heartbeat(link)
-            finally:
-                state.lock.release()
+
+        def send() -> None:
+            if state.link is link and not state.closing.is_set():
+                self._sender.send_heartbeat(link)
+
+        if link.has_room():
+            do_if_free(state.lock, send, None)
 
 
 class HeartbeatThread:

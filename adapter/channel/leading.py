@@ -11,9 +11,9 @@ the second wake-up costs more than the whole rest of a request. Instead:
    leads now, and will hand over in its turn.
 
 No thread waits for ever. Between the moment when a follower is woken and the moment when it takes
-the lead it may die (KeyboardInterrupt) or get its answer; its `finally` hands over then, or it
-never led; and a follower that was forgotten all the same looks up every follow_s. A thread that
-sends and finds the link full reads too, if the lead is free: else the leader reads already.
+the lead it may die (KeyboardInterrupt) or get its answer; it hands over then, or it never led; and
+a follower that was forgotten all the same looks up every follow_s. A thread that sends and finds
+the link full reads too, if the lead is free: else the leader reads already.
 
 A signal handler runs in the main thread, in the midst of whatever that does: also while it leads,
 with bytes in hand that it has read and not yet given to their requests. A verb of the handler must
@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from adapter.channel.forking import new_lock, try_lock
+from adapter.channel.forking import do_if_free, new_lock, release_if_mine, try_lock
 from adapter.channel.requests import Pending
 
 ATTEMPT_S: Final = 0.05
@@ -57,46 +57,41 @@ class Leadership:
     def await_answer(self, request: Pending, read: Callable[[], None]) -> None:
         """Wait for the answer to a request; call read, which reads once, as often as it takes."""
         try:
-            if try_lock(self._lead) or self._follow(request):
-                self.led += 1
-                while request.answer is None:
-                    read()
-        finally:
-            if self._lead._is_owned():  # type: ignore[attr-defined]  # as is_mine
-                self._lead.release()
-                if self.followers:
-                    self.hand_over()
+            if not (try_lock(self._lead) or self._follow(request)):
+                return
+            self.led += 1
+            while request.answer is None:
+                read()
+        except BaseException:
+            release_if_mine(self._lead)
+            self.hand_over()
+            raise
+        self._lead.release()
+        if self.followers:
+            self.hand_over()
 
     def await_until(
         self, requests: Sequence[Pending], deadline_s: float, read: Callable[[], None]
     ) -> None:
         """Wait for the answers to requests, at most until a time of time.monotonic()."""
+
+        def read_once() -> None:
+            if _unanswered(requests):
+                read()
+
         while time.monotonic() < deadline_s and _unanswered(requests):
-            if not try_lock(self._lead, ATTEMPT_S):
-                continue
-            try:
-                if _unanswered(requests):
-                    read()
-            finally:
-                self._lead.release()
+            do_if_free(self._lead, read_once, None, ATTEMPT_S)
 
     def read_if_free(self, read: Callable[[], bool]) -> bool:
         """Read once unless another thread leads; return what read() does, or False."""
-        if not try_lock(self._lead):
-            return False
         try:
-            return read()
+            return do_if_free(self._lead, read, False)
         finally:
-            self._lead.release()
             self.hand_over()
 
     def do_alone(self, action: Callable[[], None], timeout_s: float) -> None:
         """Do something that no other thread may read during; not at all if one reads too long."""
-        if try_lock(self._lead, timeout_s):
-            try:
-                action()
-            finally:
-                self._lead.release()
+        do_if_free(self._lead, action, None, timeout_s)
 
     def hand_over(self) -> None:
         """Wake one follower to take the lead."""

@@ -7,8 +7,9 @@ the channel's lock: then it is done when that call goes on, or with what is aske
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
-from adapter.channel.forking import try_lock
+from adapter.channel.forking import do_if_free
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.link.port import WhileFull
 from adapter.channel.requests import Handle, UnitOnWire
@@ -38,15 +39,9 @@ class LettingGo:
         """Have units backed out."""
         state = self._state
         state.outstanding.let_go.extend(units)
-        if not try_lock(state.lock, GIVE_BACK_S):
-            if self._interruptions.has_locked:
-                self._interruptions.put_off(self.flush)
-            return
-        try:
-            if state.link is not None and not state.closing.is_set():
-                self.send_closes()
-        finally:
-            state.lock.release()
+        is_done = do_if_free(state.lock, self._send_if_linked, False, GIVE_BACK_S)
+        if not is_done and self._interruptions.has_locked:
+            self._interruptions.put_off(self.flush)
 
     def close(self, handles: Iterable[Handle]) -> None:
         """Have handles closed."""
@@ -55,15 +50,8 @@ class LettingGo:
 
     def flush(self) -> None:
         """Send what closes and backs out, now or as soon as the lock is free."""
-        state = self._state
-        if not try_lock(state.lock, GIVE_BACK_S):
+        if not do_if_free(self._state.lock, self._send_if_open, False, GIVE_BACK_S):
             self._interruptions.put_off(self.flush)
-            return
-        try:
-            if not state.closing.is_set():
-                self.send_closes()
-        finally:
-            state.lock.release()
 
     def send_closes(self) -> None:
         """Close and back out what programs have let go of; under the lock."""
@@ -74,15 +62,26 @@ class LettingGo:
 
         while_full: reads, for no other thread does.
         """
+        do_if_free(self._state.lock, partial(self._send_if_linked, while_full), False)
+
+    def _send_if_linked(self, while_full: WhileFull = None) -> bool:
         state = self._state
-        if try_lock(state.lock):
-            try:
-                if state.link is not None and not state.closing.is_set():
-                    self._send(while_full)
-            finally:
-                state.lock.release()
+        if state.link is not None and not state.closing.is_set():
+            self._send(while_full or self._while_full)
+        return True
+
+    def _send_if_open(self) -> bool:
+        if not self._state.closing.is_set():
+            self.send_closes()
+        return True
 
     def _send(self, while_full: WhileFull) -> None:
-        closes = self._state.outstanding.closes()
-        if closes:
-            self._sender.send(closes, None, while_full)
+        link, outstanding = self._state.link, self._state.outstanding
+        try:
+            closes = outstanding.closes()
+            if closes:
+                self._sender.send(closes, None, while_full)
+        except BaseException:  # of a signal handler: what was to be closed goes with the link
+            if link is not None:
+                link.shutdown()
+            raise

@@ -59,7 +59,6 @@ class Losses:
         self._is_moved = isinstance(why, LinkLost) and bool(why.moved_to)
         why = str(why)
         state, outstanding, now_s = self._state, self._state.outstanding, time.monotonic()
-        state.link = None
         if not outstanding.pending and now_s - self._made_s > STEADY_S:
             state.attempts = 0
         self._is_again = state.attempts > 0
@@ -69,6 +68,7 @@ class Losses:
             self._reason = why.removeprefix(f"{link.peer}: ")
         self._where, self.why = link.peer, why
         outstanding.lost(why)
+        state.link = None  # last: if a signal handler raises before, it is lost again
 
     def report(self, level: int = logging.WARNING) -> None:
         """Say that the link was lost, unless the connection is closed.

@@ -14,11 +14,12 @@ from typing import Final
 from adapter.core.contract.commands import SessionOpen, SessionResume
 
 SESSION_BYTES: Final = 16
-UNANSWERED_MAX: Final = 768
+UNANSWERED_MAX: Final = 512
 """Durable commands without an answer. With the doubtful ones they are the 1,024 outcomes that the
 queue manager keeps for a session."""
-DOUBTFUL_MAX: Final = 256
-"""Commands given up whose outcomes the queue manager is asked to keep; the oldest go first."""
+DOUBTFUL_MAX: Final = UNANSWERED_MAX
+"""Commands given up whose outcomes the queue manager is asked to keep; the oldest go first. So many
+may be given up at once: after a loss of the connection each outcome can be asked for."""
 OWN_UNIT: Final = 1 << 63
 """Marks the number of the unit that a command outside any unit is by itself."""
 
@@ -30,7 +31,8 @@ class SessionNumbers:
         self.ident = os.urandom(SESSION_BYTES)
         self.issued = 0
         self._answered = 0
-        self._given_up = 0
+        self.given_up = 0
+        """How many numbers no call waits for any more, without an answer."""
         self._doubtful: deque[int] = deque(maxlen=DOUBTFUL_MAX)
         self._seen: deque[int] = deque()
         self._units = itertools.count(1)
@@ -38,7 +40,7 @@ class SessionNumbers:
     @property
     def unanswered_count(self) -> int:
         """How many numbers were given out and neither answered nor given up."""
-        return self.issued - self._answered - self._given_up
+        return self.issued - self._answered - self.given_up
 
     def open_command(self) -> SessionOpen:
         """Make the command that makes this session known."""
@@ -78,7 +80,15 @@ class SessionNumbers:
         """Take back what could not be told."""
         self._seen.extend(seen)
 
-    def give_up(self, number: int) -> None:
-        """Wait no longer for a command; its outcome stays to be asked for."""
-        self._given_up += 1
-        self._doubtful.append(number)
+    def give_up(self, number: int, *, was_sent: bool) -> None:
+        """Wait no longer for a command; if it was sent its outcome stays to be asked for."""
+        self.given_up += 1
+        if was_sent:
+            self._doubtful.append(number)
+
+    def recount(self, unanswered: int) -> None:
+        """Know how many numbers are unanswered, where a link is put in place of a lost one.
+
+        An exception of a signal handler may have come between two steps of a count.
+        """
+        self._answered = self.issued - self.given_up - unanswered

@@ -7,14 +7,13 @@ but for answered(), which only the thread that reads calls.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable
 
 from adapter.channel import requests as rq
 from adapter.channel.checking import check_commands
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
-from adapter.channel.unit_again import begin_again, is_of
+from adapter.channel.unit_again import begin_again, is_of, on_wire
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
@@ -30,17 +29,15 @@ from adapter.errors import (
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import AskServer
 
-RESEND_BYTES: Final = 4 * 1024 * 1024
-"""What goes out again is cut into frames of about this size."""
-
 
 class RequestBatch:
     """Requests that have their numbers and wait to be encoded.
 
-    last, number: the request number and the session number given out last.
+    last, number: the request number and the session number given out last. one_way: those of the
+    unit that get no answer, each behind which request number.
     """
 
-    __slots__ = ("last", "number", "opening", "operations", "requests")
+    __slots__ = ("last", "number", "one_way", "opening", "operations", "requests", "unit")
 
     def __init__(
         self,
@@ -55,10 +52,12 @@ class RequestBatch:
         self.last = last
         self.number = number
         self.opening = opening
+        self.unit: UnitOnWire | None = None
+        self.one_way: list[tuple[int, Pending]] = []
 
 
-class Outstanding:
-    """Unanswered requests, open handles, open units and the session of one connection."""
+class UnansweredRequests:
+    """What one connection has asked, and has open: requests, handles, units and the session."""
 
     def __init__(self) -> None:
         self.session = SessionNumbers()
@@ -75,6 +74,10 @@ class Outstanding:
         self.is_let_go = False
         """The queue manager has said goodbye, and has done nothing that it did not answer."""
         self._handle_numbers = 0
+        self._reopened: list[Handle] = []
+        """What was asked to be opened again on the link that is being made."""
+        self._given_up = 0
+        """How many numbers had been given up when the session was last resumed."""
 
     @property
     def session_problem(self) -> Refused | None:
@@ -116,12 +119,12 @@ class Outstanding:
         """Number requests, with what must go before them. Nothing is kept until register().
 
         one_way: requests without an answer can be sent now. Raises BackedOut if the unit is gone,
-        or if they cannot be sent; LimitReached if too much is unanswered; InvalidType, InvalidValue
-        if the queue manager could not read one.
+        or if they can be neither sent nor kept; LimitReached if too much is unanswered;
+        InvalidType, InvalidValue if the queue manager could not read one.
         """
         check_commands(requests)
-        if unit is not None and unit.epoch != self.epoch:
-            if unit.epoch >= 0 or unit.session is not self.session:
+        if unit is not None and (unit.epoch != self.epoch or unit.is_broken):
+            if unit.epoch >= 0 or unit.session is not self.session or unit.is_broken:
                 raise _lost_unit(unit)
             begin = c.Begin(unit.ident, unit.ahead)
             requests = [Pending(begin, rq.FORGOTTEN, one_way=one_way, begins=unit), *requests]
@@ -132,12 +135,13 @@ class Outstanding:
                 requests = [opening, *requests]
         at, number = self.requests, self.session.issued
         operations: Operations = []
+        unanswered: list[tuple[int, Pending]] = []
         for request in requests:
             if request.one_way:
-                if not one_way:
+                if not one_way and (unit is None or not unit.may_keep(requests)):
                     raise _lost_unit(unit or request.begins)
-                if unit is not None and request.begins is None:
-                    unit.has_one_way = True
+                if unit is not None and is_of(request, unit):
+                    unanswered.append((at, request))
                 operations.append((0, 0, request.command))
                 continue
             at += 1
@@ -154,10 +158,14 @@ class Outstanding:
                 f"{UNANSWERED_MAX} commands are unanswered on this connection: "
                 "use several connections"
             )
-        return RequestBatch(requests, operations, at, number, opening)
+        batch = RequestBatch(requests, operations, at, number, opening)
+        batch.unit, batch.one_way = unit, unanswered
+        return batch
 
     def register(self, batch: RequestBatch, sent: bool) -> None:
         """Keep a batch until it is answered. sent: it goes out now."""
+        if batch.opening is not None:
+            self.opening = batch.opening  # first: what is numbered in it is resumed with it
         self.session.issued = batch.number
         self.requests = batch.last
         for request in batch.requests:
@@ -165,12 +173,16 @@ class Outstanding:
             if not request.one_way:
                 self.pending[request.request] = request
             unit = request.begins
+            if type(request.command) is c.Commit:
+                request.ends = batch.unit
             if unit is not None:
                 unit.epoch, unit.beginning = self.epoch, request
                 self.units[unit.ident] = unit
                 request.begins = None  # the unit knows its beginning: else they keep each other
-        if batch.opening is not None:
-            self.opening = batch.opening
+        if batch.unit is not None:
+            for behind, request in batch.one_way:
+                request.handle = self.handles.get(_handle_of(request))
+                batch.unit.keep(behind, request)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
         """Return what opens a session: the first one, or another if its opening was refused."""
@@ -183,34 +195,71 @@ class Outstanding:
         return None
 
     def answered(self, request: Pending, answer: rq.RequestResult) -> None:
-        """A request has its answer, unless another thread has just settled it."""
+        """A request has its answer, unless another thread has just settled it.
+
+        It has it first: a signal handler may raise between any two of these steps, and what has
+        neither an answer nor a place among the pending ones would be waited for without end.
+        """
+        if request.answer is None:
+            request.answer = answer
         if self.pending.pop(request.request, None) is None:
             return
         if request.number:
             self.session.saw(request.number)
-        request.settle(answer)
+        if request.wake is not None:
+            request.wake.put(None)
 
     def abandon(self, requests: Iterable[Pending]) -> None:
-        """No thread waits for these any more."""
+        """The thread or task that waited for these does not any more."""
         for request in requests:
-            if self.pending.pop(request.request, None) is not None and request.number:
-                self.session.give_up(request.number)
+            self._settle(request, "the call that waited for it was interrupted", ConnectionBroken)
 
-    # -- when the TCP connection is lost
+    def is_unanswered(self, request: Pending) -> bool:
+        """Whether a request was submitted and has no answer."""
+        return self.pending.get(request.request) is request
+
+    def number(self, requests: list[Pending]) -> list[Pending]:
+        """Give request numbers, and nothing else."""
+        for request in requests:
+            self.requests += 1
+            request.request = self.requests
+        return requests
+
+    def _settle(self, request: Pending, why: str, error: type[ConnectionBroken]) -> None:
+        if self.pending.get(request.request) is not request:
+            return  # the thread that reads has just brought the answer
+        request.settle(_without_answer(request, why, error, self.session))
+        if self.pending.pop(request.request, None) is not None and request.number:
+            self.session.give_up(request.number, was_sent=request.sent)
+
+    def _start_session(self) -> None:
+        self.session, self.opening = SessionNumbers(), None
+
+
+class Outstanding(UnansweredRequests):
+    """The same, and what becomes of it when the TCP connection is lost, and on the next one."""
 
     def lost(self, why: str) -> None:
         """Settle what went with the TCP connection; the rest is sent again on the next."""
         self.epoch += 1
-        again = begin_again(self.units, self.pending, self.number) if self.is_let_go else {}
-        self.units, self.is_let_go = again, False
+        units = on_wire(self.units, self.pending)
+        opened = [handle.number for handle in self.handles.values() if handle.is_open]
+        again = begin_again(units, self.pending, self.number, opened, is_let_go=self.is_let_go)
+        self.units = {ident: unit for ident, unit in again.items() if ident in self.units}
+        self.is_let_go = False
         for unit in again.values():
             unit.epoch = self.epoch
+        for unit in units.values():
+            if unit.ident not in again:
+                unit.one_way = []
+                if unit.beginning is not None:  # it must not begin without what it asked
+                    self.pending.pop(unit.beginning.request, None)
         for request in list(self.pending.values()):
             if getattr(request.command, "unit", None) in again:
                 continue
             if request.when_lost != rq.AGAIN and request.sent:
-                self.pending.pop(request.request, None)
                 request.settle(_loss_of(request, why))
+                self.pending.pop(request.request, None)
 
     def farewell(self) -> list[Pending]:
         """Return the requests that end what is open: units first, then handles (S4.46)."""
@@ -232,34 +281,29 @@ class Outstanding:
         for request in list(self.pending.values()):
             self._settle(request, why, error)
 
-    def _settle(self, request: Pending, why: str, error: type[ConnectionBroken]) -> None:
-        if self.pending.pop(request.request, None) is None:
-            return  # the thread that reads has just brought the answer
-        if request.number:
-            self.session.give_up(request.number)
-        request.settle(_without_answer(request, why, error, self.session))
-
     def session_lost(self, why: str) -> None:
         """The queue manager does not know the session any more: start another."""
         for request in list(self.pending.values()):
             if request.when_lost == rq.WITH_UNIT:
-                self.pending.pop(request.request, None)
                 request.settle(_loss_of(request, why))
+                self.pending.pop(request.request, None)
             elif request.number:
                 self._settle(request, why, ConnectionBroken)
         self._start_session()
-
-    def _start_session(self) -> None:
-        self.session, self.opening = SessionNumbers(), None
 
     # -- what goes out on the next one
 
     def resumption(self) -> list[Pending]:
         """Return the requests that attach a new TCP connection to the session, if there is one."""
+        for request in list(self.pending.values()):
+            if request.answer is not None:  # a signal handler has raised between two steps
+                self.pending.pop(request.request, None)
         opening = self.opening
         if opening is None:
             return []
         numbers = sorted(r.number for r in self.pending.values() if r.number)
+        self.session.recount(len(numbers))
+        self._given_up = self.session.given_up
         requests = [Pending(self.session.resume_command(numbers))]
         if not isinstance(opening.answer, Done):
             self.pending.pop(opening.request, None)
@@ -271,6 +315,12 @@ class Outstanding:
         opening = self.opening
         if len(requests) > 1 and opening is not None:
             opening.answer = requests[0].answer
+
+    @property
+    def must_resume_again(self) -> bool:
+        """Whether a number was given up since the session was resumed: it does not come any more,
+        and the queue manager would wait for it."""
+        return self.opening is not None and self.session.given_up != self._given_up
 
     def reopening(self) -> list[Pending]:
         """Return the opens of every handle that was open, or that unanswered requests need."""
@@ -284,56 +334,47 @@ class Outstanding:
                 opening.add(request.command.handle)
             elif isinstance(request.command, c.Close):
                 closing.add(request.command.handle)
+        for unit in on_wire(self.units, self.pending).values():
+            for _, one in unit.one_way:
+                if one.handle is not None:
+                    wanted.setdefault(one.handle.number, one.handle)
         for number, handle in wanted.items():
             if number not in self.handles and number not in closing:
                 self._close_afterwards(handle)
-        return self.number(
-            [
-                rq.open_request(handle)
-                for number, handle in sorted(wanted.items())
-                if number not in opening and not handle.opened_with
-            ]
-        )
+        requests = [
+            rq.open_request(handle)
+            for number, handle in sorted(wanted.items())
+            if number not in opening and not handle.opened_with
+        ]
+        self._reopened = [handle for number, handle in wanted.items() if number in self.handles]
+        return self.number(requests)
+
+    def close_left(self) -> None:
+        """Have handles closed that a program has closed while they were opened again."""
+        for handle in self._reopened:
+            if handle.number not in self.handles:
+                self._close_afterwards(handle)
+        self._reopened = []
 
     def _drop_handles(self) -> None:
         """Forget the handles that programs have let go of: they went with the connection."""
         for _ in range(len(self.let_go)):
-            gone = self.let_go.popleft()
+            gone = self.let_go[0]
             if isinstance(gone, UnitOnWire):
                 self.let_go.append(gone)  # its begin may be sent again, and its backout behind that
             else:
                 self.handles.pop(gone.number, None)
+            self.let_go.popleft()  # last: see answered()
 
     def _close_afterwards(self, handle: Handle) -> None:
         """Close a handle behind the request that needs it: its own close was answered before."""
         (request,) = self.number([Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle)])
         self.pending[request.request] = request
 
-    def number(self, requests: list[Pending]) -> list[Pending]:
-        """Give request numbers, and nothing else."""
-        for request in requests:
-            self.requests += 1
-            request.request = self.requests
-        return requests
 
-    def resending(self, now_s: float) -> Iterator[Operations]:
-        """Return what is sent again, in the old order, cut into frames."""
-        operations: Operations = []
-        size = 0
-        for request in list(self.pending.values()):
-            command = request.command
-            if request.wait_until_s and isinstance(command, c.Get | c.Browse | m.MsmqReceive):
-                command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
-            request.resent += request.sent
-            request.unsure |= request.sent and request.not_now is None
-            request.sent, request.not_now = True, None
-            operations.append((request.request, request.number, command))
-            size += rq.size_of(command)
-            if size > RESEND_BYTES or len(operations) == rq.FRAME_OPERATIONS_MAX:
-                yield operations
-                operations, size = [], 0
-        if operations:
-            yield operations
+def _handle_of(request: Pending) -> int:
+    number: int = getattr(request.command, "handle", 0)
+    return number
 
 
 def _lost_unit(unit: UnitOnWire | None) -> BackedOut:

@@ -90,12 +90,11 @@ class ManagerPlaces(Generic[PlaceT]):
     def reached(self, place: PlaceT) -> None:
         """A place has given a link."""
         self._named, self._suspect = [], ""
-        if place in self._places:
-            self._places.remove(place)
-        self._places.insert(0, place)
-        learned = [one for one in self._places if one not in self.given]
+        places = [place, *(one for one in self._places if one is not place)]
+        learned = [one for one in places if one not in self.given]
         for one in learned[LEARNED_MAX:]:
-            self._places.remove(one)
+            places.remove(one)
+        self._places = places  # at once: a signal handler may raise between any two steps
 
     def toward(self, by: PlaceT, text: str) -> list[PlaceT]:
         """Return the places that the answer of one names. What is no address, or may not be dialed

@@ -7,11 +7,13 @@ may be dropped meanwhile. This module knows no request.
 
 from __future__ import annotations
 
+import logging
+
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import LinkLost
 from adapter.channel.receiving import Receiver
-from adapter.channel.recovery import Recovery
+from adapter.channel.recovery import INTERRUPTED, Recovery
 from adapter.channel.state import ChannelState
 
 
@@ -46,3 +48,6 @@ class LeadersReading:
             self._receiver.read(link)
         except LinkLost as lost:
             self._recovery.lose(link, lost)
+        except BaseException:  # of a signal handler: bytes may have been read, and are gone
+            self._recovery.lose(link, INTERRUPTED, logging.INFO)
+            raise

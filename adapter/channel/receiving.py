@@ -7,13 +7,14 @@ made.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from msgspec import structs
 
 from adapter.channel import requests as rq
 from adapter.channel.conversation import NOT_NOW, left_by
-from adapter.channel.forking import try_lock
+from adapter.channel.forking import do_if_free
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.requests import Pending
 from adapter.channel.sending import Sender
@@ -73,14 +74,13 @@ class Receiver:
     def _acknowledge(self, link: Link) -> None:
         """Say at once what has arrived, unless a thread is sending: then with what comes next."""
         state = self._state
-        if not try_lock(state.lock):
-            return
-        try:
+
+        def send() -> None:
             if link is state.link and state.outstanding.session.has_seen:
                 self._sender.send([], None, self.receive)
             self._sender.unacknowledged_bytes = 0
-        finally:
-            state.lock.release()
+
+        do_if_free(state.lock, send, None)
 
     def _dispatch(self, payload: Payload) -> None:
         try:
@@ -133,8 +133,6 @@ class Receiver:
         self._silent_looks += 1
         if self._silent_looks >= SILENT_LOOKS_MAX:
             raise LinkLost(f"{link.peer}: nothing came for {state.timeouts.silence_s:.0f} s")
-        if self._silent_looks == SILENT_LOOKS_MAX // 2 and try_lock(state.lock):
-            try:
-                self._sender.send([Pending(AskServer(), rq.FORGOTTEN)], None, self.receive)
-            finally:
-                state.lock.release()
+        if self._silent_looks == SILENT_LOOKS_MAX // 2:
+            question = [Pending(AskServer(), rq.FORGOTTEN)]
+            do_if_free(state.lock, partial(self._sender.send, question, None, self.receive), None)

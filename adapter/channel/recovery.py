@@ -28,8 +28,10 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Final
 
 from adapter.channel.conversation import Rejected, reopen, resume
+from adapter.channel.first_link import FirstAttempts
 from adapter.channel.handshake import Handshake, converse
 from adapter.channel.link.port import Link, LinkLost, LinkSilent
 from adapter.channel.losses import Losses, silence_text
@@ -37,6 +39,9 @@ from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.errors import ConnectionClosed
+
+INTERRUPTED: Final = "a call was interrupted"
+"""Why a link is lost that a signal handler's exception has left with half a frame."""
 
 
 class Recovery:
@@ -63,10 +68,15 @@ class Recovery:
 
     def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
-        try:
-            link = self._handshake.open_any(self._state.timeouts.connect_timeout_s)
-        except Rejected as lost:
-            raise lost.error from None
+        timeouts = self._state.timeouts
+        attempts = FirstAttempts(timeouts.wait_s)
+        while True:
+            try:
+                link = self._handshake.open_any(timeouts.connect_timeout_s)
+                break
+            except Rejected as lost:
+                error = lost.error
+            self._state.closing.wait(attempts.pause_s(error))
         self._receiver.begin(link)
         self._state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
         self._losses.note_made(link)
@@ -88,6 +98,9 @@ class Recovery:
                 return
             if self._silent is link:
                 why = LinkSilent(silence_text(link, state.heartbeat_ms))
+            farewell = self._sender.farewell
+            if farewell is not None and farewell[0] is link:
+                why = farewell[1]
             self._dead.append(link)
             self._handshake.places.lost(link.peer, why)
             self._losses.begin(link, why)
@@ -146,14 +159,26 @@ class Recovery:
             converse(link, resume(state, link.peer), time.monotonic() + left_s)
             converse(link, reopen(state, link.peer), time.monotonic() + left_s)
             self._receiver.begin(link)
-            with state.lock:
-                if state.closing.is_set():
-                    raise LinkLost("closed")
-                state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
-                self._losses.note_made(link)
-                self._sender.send_again(link, time.monotonic(), self._receiver.receive)
+            while not self._put_in_place(link):
+                converse(link, resume(state, link.peer), time.monotonic() + left_s)
             self._losses.report_made(link)
         except BaseException:
-            if state.link is not link:
+            if state.link is link:  # a signal handler has raised while it was put in place
+                self.lose(link, INTERRUPTED, logging.INFO)
+            else:
                 link.close()
             raise
+
+    def _put_in_place(self, link: Link) -> bool:
+        """Use a link, unless the session is to be resumed again on it."""
+        state = self._state
+        with state.lock:
+            if state.closing.is_set():
+                raise LinkLost("closed")
+            if state.outstanding.must_resume_again:
+                return False
+            state.outstanding.close_left()
+            state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
+            self._losses.note_made(link)
+            self._sender.send_again(link, time.monotonic(), self._receiver.receive)
+        return True

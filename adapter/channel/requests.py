@@ -7,6 +7,7 @@ socket and no thread.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -32,6 +33,10 @@ FORGOTTEN: Final = 3
 """No thread waits for it."""
 
 REQUESTS_TAG: Final = 3
+KEPT_BYTES_MAX: Final = 1024 * 1024
+"""Of one unit's puts without an answer: a unit that puts more is backed out with its connection."""
+KEPT_BYTES_EACH: Final = 100
+"""What a request takes beside its messages."""
 FRAME_OPERATIONS_MAX: Final = 5_000
 """Half of what a frame may have."""
 
@@ -93,13 +98,16 @@ RequestResult = Result | Figures | Error | StartOver
 class UnitOnWire:
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
 
-    ahead: it is begun ahead. is_dropped: no program can end it any more. asked: how many requests
-    of it have been made; has_one_way: some of them get no answer, and are not kept.
+    ahead: it is begun ahead. is_dropped: no program can end it any more. is_broken: a call was
+    interrupted that had its deferred puts in hand, and nothing more is done in it. asked: how many
+    requests of it have been made that get an answer. one_way: those that get none, each behind
+    which request number of the connection; kept: of how many bytes, of KEPT_BYTES_MAX; more is not
+    kept.
     """
 
     __slots__ = (
-        *("ahead", "asked", "beginning", "epoch", "has_one_way", "ident", "is_dropped"),
-        "session",
+        *("ahead", "asked", "beginning", "epoch", "ident", "is_broken", "is_dropped", "kept"),
+        *("one_way", "session"),
     )
 
     def __init__(self, ident: bytes, session: SessionNumbers, ahead: bool = False) -> None:
@@ -109,8 +117,28 @@ class UnitOnWire:
         self.epoch = -1
         self.beginning: Pending | None = None
         self.is_dropped = False
+        self.is_broken = False
         self.asked = 0
-        self.has_one_way = False
+        self.kept = 0
+        self.one_way: list[tuple[int, Pending]] = []
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was sent of it is still there."""
+        return not self.ahead and not self.is_broken and self.kept <= KEPT_BYTES_MAX
+
+    def may_keep(self, requests: Iterable[Pending]) -> bool:
+        """Whether what of these gets no answer could be kept."""
+        more = sum(weight_of(one.command) for one in requests if one.one_way)
+        return self.is_whole and self.kept + more <= KEPT_BYTES_MAX
+
+    def keep(self, behind: int, request: Pending) -> None:
+        """Keep a request that gets no answer, unless there are too many of them."""
+        self.kept += weight_of(request.command)
+        if self.is_whole:
+            self.one_way.append((behind, request))
+        else:
+            self.one_way = []
 
 
 class Pending:
@@ -123,11 +151,21 @@ class Pending:
     and waits for the next one. unsure: it was sent before over a connection that was lost without
     an answer, and may have been carried out then, whatever is answered since. one_way: it has
     no request number and gets no answer; it belongs to a unit, and goes out at once or not at all.
-    begins: the unit that it begins.
+    begins: the unit that it begins. ends: the unit that it commits.
     """
 
     __slots__ = (
-        *("answer", "begins", "command", "durable", "handle", "not_now", "number", "one_way"),
+        *(
+            "answer",
+            "begins",
+            "command",
+            "durable",
+            "ends",
+            "handle",
+            "not_now",
+            "number",
+            "one_way",
+        ),
         *("request", "resent", "sent", "unsure", "wait_until_s", "wake", "when_lost"),
     )
 
@@ -158,10 +196,12 @@ class Pending:
         self.unsure = False
         self.one_way = one_way
         self.begins = begins
+        self.ends: UnitOnWire | None = None
 
     def settle(self, answer: RequestResult) -> None:
-        """Give the answer to the waiting call."""
-        self.answer = answer
+        """Give the answer to the waiting call, unless it has one."""
+        if self.answer is None:
+            self.answer = answer
         if self.wake is not None:
             self.wake.put(None)
 
@@ -212,6 +252,14 @@ def encode(content: MessageData) -> Raw:
         return Raw(_encoder.encode(content))
     except ENCODING_ERRORS as error:
         raise InvalidValue(f"an argument cannot be sent: {error}") from error
+
+
+def weight_of(command: Command | ServerCommand) -> int:
+    """Say about how many bytes a command takes that is kept."""
+    size = KEPT_BYTES_EACH
+    for message in getattr(command, "messages", ()):
+        size += len(memoryview(message)) if isinstance(message, Raw) else KEPT_BYTES_MAX
+    return size
 
 
 def size_of(command: Command | ServerCommand) -> int:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from adapter.channel import requests as rq
+from adapter.channel.conversation import Rejected
 from adapter.channel.link.port import Link, LinkLost, WhileFull
 from adapter.channel.requests import Operations, Pending, UnitOnWire
+from adapter.channel.resending import resending
 from adapter.channel.state import ChannelState
-from adapter.errors import Error
 from adapter.wire.heartbeats import CLIENT_HEARTBEAT
 
 BUFFER_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -25,6 +26,8 @@ class Sender:
     def __init__(self, state: ChannelState) -> None:
         self.unacknowledged_bytes = 0
         """Received since outcomes were last acknowledged to the queue manager."""
+        self.farewell: tuple[Link, Rejected] | None = None
+        """What a link has said last, if that was read while it was full."""
         self._state = state
         self._buffer = bytearray()
 
@@ -37,9 +40,15 @@ class Sender:
         one_way = link is not None and self._state.one_way
         batch = outstanding.prepare(requests, unit, one_way=one_way)
         self.encode(batch.operations, sending=link is not None)
-        outstanding.register(batch, sent=link is not None)
-        if link is not None:
+        if link is None:
+            outstanding.register(batch, sent=False)
+            return
+        try:
+            outstanding.register(batch, sent=True)
             self.transmit(link, while_full)
+        except BaseException:  # of a signal handler: what is registered must go out, or the link
+            link.shutdown()
+            raise
 
     def encode(self, operations: Operations, sending: bool) -> None:
         """Fill the buffer with one frame; if it is going to be sent, with acknowledgements."""
@@ -48,7 +57,7 @@ class Sender:
         self.unacknowledged_bytes = 0
         try:
             rq.encode_into(self._buffer, operations, seen)
-        except Error:
+        except BaseException:
             session.give_back(seen)
             raise
 
@@ -59,9 +68,13 @@ class Sender:
         traffic.bytes_sent += len(self._buffer)
         try:
             link.send(self._buffer, while_full)
-        except LinkLost:
+        except BaseException as error:  # half a frame may have gone out
             self._buffer = bytearray()
             link.shutdown()
+            if not isinstance(error, LinkLost):
+                raise  # of a signal handler
+            if isinstance(error, Rejected):
+                self.farewell = link, error
         if len(self._buffer) > BUFFER_BYTES_MAX:
             self._buffer = bytearray()
 
@@ -79,7 +92,7 @@ class Sender:
         """Send everything that is unanswered, on a link that has just been put in place."""
         traffic = self._state.traffic
         traffic.reconnects += 1
-        for operations in self._state.outstanding.resending(now_s):
+        for operations in resending(self._state.outstanding, now_s):
             traffic.resent += len(operations)
             self.encode(operations, sending=True)
             self.transmit(link, while_full)

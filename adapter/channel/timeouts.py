@@ -14,11 +14,13 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
     follow_s: a follower looks up this often, in case the thread that was handed the lead died of
     it. close_s: closing waits this long for the queue manager to answer. heartbeat_s: how often
-    each end says something at least; 0.0: neither does for that alone.
+    each end says something at least; 0.0: neither does for that alone. wait_s: for a first link,
+    while the queue manager is not available.
     """
 
     connect_timeout_s: float = CONNECT_S
     reconnect_timeout_s: float = RECONNECT_S
+    wait_s: float = 0.0
     silence_s: float = 30.0
     follow_s: float = 2.0
     close_s: float = 5.0

@@ -7,11 +7,11 @@ module knows how a unit begins and ends; it does not know puts and gets.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
 from adapter.channel.books import ChannelBooks
@@ -28,6 +28,7 @@ from adapter.errors import (
     InDoubt,
     InvalidOption,
     InvalidType,
+    LimitReached,
     UnitEnded,
     UnitInProgress,
 )
@@ -37,6 +38,9 @@ log = logging.getLogger("adapter.client")
 ResultT = TypeVar("ResultT")
 UnitT = TypeVar("UnitT", bound="UnitBooks")
 WhileWaiting = Callable[[], AbstractContextManager[None]]
+
+
+NO_CLAIMS: Final[Mapping[str, set[bytes]]] = MappingProxyType({})
 
 
 class NoUnit(Enum):
@@ -55,7 +59,10 @@ class UnitState(Enum):
     NEW = "has not begun: call begin(), or use it in a with statement"
     ACTIVE = "is open"
     LOST = "was backed out when the connection was lost: do its work again in a new unit"
-    CANCELLED = "was backed out when a call in it was cancelled: do its work again in a new unit"
+    CANCELLED = (
+        "was backed out when a call in it was cancelled or interrupted: do its work again in a new "
+        "unit"
+    )
     COMMITTED = "has been committed: begin another"
     BACKED_OUT = "has been backed out: begin another"
     COMMITTING = "is being committed, and flush() waits for the outcome: begin another"
@@ -71,9 +78,12 @@ _ambient: ContextVar[tuple[UnitBooks, ...]] = ContextVar("units", default=())
 class UnitBooks:
     """A unit of work as far as nothing is waited for: what it has asked, and where it stands."""
 
+    _state: UnitState = UnitState.NEW  # also before __init__: the garbage collector looks at it
+    claimed: Mapping[str, set[bytes]] = NO_CLAIMS
+    """The tokens of claims that it has, by their queue."""
+
     def __init__(self, channel: ChannelBooks, *, ahead: bool = False) -> None:
         """ahead: the program is not shown what it gets, and a backout raises no count."""
-        self._state = UnitState.NEW  # first: the garbage collector looks at it, see __del__()
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
         self._begun_by_hand = False
@@ -105,7 +115,8 @@ class UnitBooks:
     @property
     def has_operations(self) -> bool:
         """Whether anything has been asked for in it."""
-        return self._enlisted.beginning is not None or bool(self._deferred)
+        unit = self._enlisted
+        return unit.beginning is not None or bool(self._deferred) or unit.is_broken
 
     @property
     def is_open(self) -> bool:
@@ -121,8 +132,11 @@ class UnitBooks:
             raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
         self._begun_by_hand = True
 
-    def _send_commit(self, meanwhile: UnitState) -> Pending:
-        request = Pending(c.Commit(self._enlisted.ident))
+    def _commit_request(self) -> Pending:
+        return Pending(c.Commit(self._enlisted.ident))
+
+    def _send_commit(self, request: Pending, meanwhile: UnitState) -> None:
+        """Send the commit. meanwhile: how the unit stands from then on."""
         self._state = meanwhile
         try:
             self.submit([request])
@@ -133,7 +147,26 @@ class UnitBooks:
             self._state = UnitState.ACTIVE  # nothing was sent
             raise
         self._channel.forget_unit(self._enlisted)
-        return request
+
+    def _leave_commit(self, request: Pending) -> None:
+        """Note what is known of a commit whose call was interrupted, and wait for it no longer."""
+        self._channel.abandon([request])
+        if self._state is UnitState.COMMITTED:
+            return
+        if not request.sent:
+            self._state = UnitState.ACTIVE
+            self.give_up()
+            return
+        self._channel.forget_unit(self._enlisted)
+        is_done = isinstance(request.answer, Done)
+        self._state = UnitState.COMMITTED if is_done else UnitState.IN_DOUBT
+
+    def give_up(self) -> None:
+        """Back it out without a wait: a call of it was cancelled, or interrupted."""
+        if self._state is UnitState.ACTIVE:
+            self._state = UnitState.CANCELLED
+            self._forget_deferred()
+            self._channel.give_back([self._enlisted])
 
     def _settle(self, commit: Pending, refused: UnitState) -> None:
         """Note the outcome of a commit. refused: how the unit stands if only that was refused."""
@@ -169,14 +202,19 @@ class UnitBooks:
 
         owner: of the put's handle, which closes it when nothing refers to it any more.
         """
-        if self._deferred is None:
-            self._deferred = DeferredPuts()
-        if not self._deferred:
-            self._channel.keeping[self._enlisted.ident] = self._enlisted, self._deferred
-        is_full = self._deferred.keep(put, owner)
-        self._put_ids.append(message_id)
-        if is_full:
-            self.submit([])
+        try:
+            if self._deferred is None:
+                self._deferred = DeferredPuts()
+            if not self._deferred:
+                self._channel.keeping[self._enlisted.ident] = self._enlisted, self._deferred
+            is_full = self._deferred.keep(put, owner)
+            self._put_ids.append(message_id)
+            if is_full:
+                self.submit([])
+        except BaseException as error:
+            if self._channel.was_interrupted(error):
+                self.give_up()
+            raise
 
     def submit(self, requests: list[Pending]) -> None:
         """Send requests in this unit, behind its deferred puts; do not wait for their answers."""
@@ -225,6 +263,12 @@ class UnitBooks:
             self._channel.entered.pop(self.id, None)
         return self._state is UnitState.ACTIVE or self._state in GONE
 
+    def _exit_interrupted(self) -> None:
+        """Leave the with statement where something was raised while it was entered or left, a
+        signal handler's exception perhaps: nothing joins the unit any more, and it is not open."""
+        self._exit()
+        self.give_up()
+
     def _backout_request(self) -> Pending | None:
         """End it; return what undoes it at the queue manager, None if it never began there."""
         is_cancelled = self._state is UnitState.CANCELLED
@@ -254,9 +298,13 @@ class UnitBooks:
             return  # there is nothing that a commit would have done
         if is_begun:
             channel.let_go_of([unit])
+        self._warn_of_drop()
+
+    def _warn_of_drop(self) -> None:
+        name, ident = self._channel.queue_manager, self._enlisted.ident
         warn_of_dropped(
-            f"unit {unit.ident.hex()} on queue manager {channel.queue_manager} was dropped without "
-            "commit or backout, and is backed out: end it, or use it in a with statement",
+            f"unit {ident.hex()} on queue manager {name} was dropped without commit or backout, "
+            "and is backed out: end it, or use it in a with statement",
             self,
         )
 
@@ -292,21 +340,36 @@ class AnyUnit(UnitBooks):
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
         elif wait:
-            request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
-            self._blocking.await_all([request])
-            self._settle(request, UnitState.ACTIVE)
+            self._commit_now()
         else:
             self.commit_among(commits)
+
+    def _commit_now(self) -> None:
+        request = self._commit_request()
+        try:
+            self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
+            self._blocking.await_all([request])
+            self._settle(request, UnitState.ACTIVE)
+        except BaseException as error:
+            if self._blocking.was_interrupted(error):
+                self._leave_commit(request)
+            raise
 
     def commit_among(self, commits: CommitsInFlight) -> None:
         """Commit it and do not wait, unless too many commits are in flight among these."""
         commits.make_room()
-        commits.add(self, self._send_commit(UnitState.COMMITTING))
+        request = self._commit_request()
+        try:
+            self._send_commit(request, UnitState.COMMITTING)
+            commits.add(self, request)
+        except BaseException as error:
+            if self._blocking.was_interrupted(error):
+                self._leave_commit(request)
+            raise
 
-    def settle(self, commit: Pending) -> None:
-        """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
+    def await_outcome(self, commit: Pending) -> None:
+        """Wait for the outcome of a commit in flight."""
         self._blocking.await_all([commit])
-        super().settle(commit)
 
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
@@ -314,14 +377,20 @@ class AnyUnit(UnitBooks):
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
-        request = self._backout_request()
-        if request is None:
-            return
         try:
+            request = self._backout_request()
+            if request is None:
+                return
             self._blocking.ask([request], self._enlisted)
             self._blocking.result(request, Done, self._enlisted)
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
+        except UnitEnded:
+            raise
+        except BaseException as error:
+            self._channel.give_back([self._enlisted])
+            if not isinstance(error, LimitReached):
+                raise  # else it is undone as soon as there is room for one command more
 
     def perform(
         self,
@@ -338,9 +407,19 @@ class AnyUnit(UnitBooks):
         except BackedOut:
             self._end(UnitState.LOST)
             raise
+        except BaseException as error:
+            if self._blocking.was_interrupted(error):
+                self._blocking.abandon(requests)
+                self.give_up()
+            raise
 
     def __enter__(self) -> Self:
-        return self._enter()
+        try:
+            return self._enter()
+        except BaseException as error:
+            if self._blocking.was_interrupted(error):
+                self._exit_interrupted()
+            raise
 
     def _leave(self, error: BaseException | None) -> None:
         """Leave the with statement: commit, or back out because of an exception."""
@@ -381,7 +460,11 @@ class Unit(AnyUnit):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._leave(error)
+        try:
+            self._leave(error)
+        except BaseException:
+            self._exit_interrupted()
+            raise
 
 
 def _without(units: tuple[UnitBooks, ...], ended: UnitBooks) -> tuple[UnitBooks, ...]:
@@ -445,6 +528,12 @@ def unit_for(channel: ChannelBooks, unit: object) -> object:
     return unit
 
 
+def show_interrupted(channel: Channel, unit: AnyUnit | None, error: BaseException) -> None:
+    """Give a unit up whose program is not shown what was got in it: a signal handler has raised."""
+    if unit is not None and channel.was_interrupted(error):
+        unit.give_up()
+
+
 def perform(
     channel: Channel,
     unit: AnyUnit | None,
@@ -461,8 +550,12 @@ def perform(
     """
     if unit is not None:
         return unit.perform(requests, request, kind, after, waiting)
-    channel.submit(requests)
-    return _answer(channel, None, requests, request, kind, after, waiting)
+    try:
+        channel.submit(requests)
+        return _answer(channel, None, requests, request, kind, after, waiting)
+    except BaseException:
+        channel.abandon(requests)
+        raise
 
 
 def _answer(

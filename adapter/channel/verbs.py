@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 
@@ -44,22 +45,40 @@ def ask_to_open(channel: Channel, request: Pending, *handles: Handle) -> None:
     try:
         channel.ask([request])
         channel.check_opened(request)
-    except BaseException:
-        for handle in handles:
-            channel.drop_handle(handle)
+    except BaseException as error:
+        if channel.was_interrupted(error):
+            leave_open(channel, handles)
+        else:
+            for handle in handles:
+                channel.drop_handle(handle)
         raise
+
+
+def leave_open(channel: Channel, handles: Sequence[Handle]) -> None:
+    """Have handles closed that may be open at the queue manager: a signal handler has raised."""
+    for handle in handles:
+        handle.is_open = False
+    channel.close_soon(handles)
 
 
 def close_handles(channel: Channel, handles: list[Handle]) -> None:
     """Close handles; nothing is to be done if the connection is lost."""
-    channel.send_deferred()
-    if channel.is_inside:
-        channel.close_soon(handles)
-        return
-    for handle in handles:
-        channel.drop_handle(handle)
-    if handles and channel.is_connected:
-        channel.ask([close_request(handle) for handle in handles])
+    try:
+        channel.send_deferred()
+        if channel.is_inside:
+            channel.close_soon(handles)
+            return
+        closing = [close_request(handle) for handle in handles]
+        for handle in handles:
+            channel.drop_handle(handle)
+        if handles and channel.is_connected:
+            channel.ask(closing)
+    except BaseException as error:
+        if channel.was_interrupted(error):
+            for handle in handles:
+                channel.keep_handle(handle)  # so that it is known what is closed
+            leave_open(channel, handles)
+        raise
 
 
 def put_request(
@@ -127,9 +146,9 @@ def get_apart(
             channel, unit, [opening, get], get, Messages, after=opening, waiting=waiting
         ).messages
     finally:
-        channel.drop_handle(handle)
         with suppress(Error):
             channel.submit([closing])
+        channel.drop_handle(handle)
 
 
 def dead_letter_question(channel: ChannelBooks) -> Pending:

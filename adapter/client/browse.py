@@ -62,6 +62,12 @@ class Browsing(Struct, frozen=True):
         """Whether the queue object, or its connection, has been closed."""
         return self.handles.closing.is_set() or self.context.channel.is_closed
 
+    def new_handle(self, modes: int) -> Handle:
+        """Draw a handle for one browse."""
+        handle = self.context.channel.new_handle(self.name, modes)
+        handle.selection = self.selection
+        return handle
+
     def show(self, delivered: Delivered) -> BrowsedMessage:
         """Return a message as the program is shown it."""
         place = (delivered.lane, delivered.seq, delivered.n)
@@ -96,9 +102,9 @@ def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessa
 def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
     channel = of.context.channel
-    handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
-    shown = BrowsePlace()
+    handle, shown = of.new_handle(c.BROWSE), BrowsePlace()
     try:
+        open_handle(channel, of.name, c.BROWSE, handle)
         while not of.is_closed():
             found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *of.wanted))
             if found is None:
@@ -108,7 +114,7 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
             yield from map(of.show, filter(shown.is_next, found))
         channel.check_process()
     finally:
-        close_handles(channel, [handle])
+        close_opened(channel, handle)
 
 
 def follow(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
@@ -118,10 +124,11 @@ def follow(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
     Closing the queue object ends the wait.
     """
     channel = of.context.channel
-    handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
-    of.handles.add(handle)
+    handle = of.new_handle(c.BROWSE)
     seen: dict[int, tuple[int, int, int]] = {}
     try:
+        open_handle(channel, of.name, c.BROWSE, handle)
+        of.handles.add(handle)
         while not of.handles.closing.is_set():
             positions = list(seen.values())
             command = c.Browse(
@@ -136,7 +143,7 @@ def follow(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
         channel.check_process()
     finally:
         of.handles.forget(handle)
-        close_handles(channel, [handle])
+        close_opened(channel, handle)
 
 
 def _await(
@@ -158,8 +165,9 @@ def _await(
 def iterate_shared(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over the messages that no other program that cooperates was shown."""
     channel = of.context.channel
-    handle = open_handle(channel, of.name, SHARED, selection=of.selection)
+    handle = of.new_handle(SHARED)
     try:
+        open_handle(channel, of.name, SHARED, handle)
         while not of.is_closed():
             found = _ask(channel, handle, shared_command(handle, of.wanted))
             if found is None:
@@ -172,6 +180,12 @@ def iterate_shared(of: Browsing) -> Iterator[BrowsedMessage]:
             yield shown
         channel.check_process()
     finally:
+        close_opened(channel, handle)
+
+
+def close_opened(channel: Channel, handle: Handle) -> None:
+    """Close the handle of a browse, unless it could not be opened."""
+    if handle.is_open:
         close_handles(channel, [handle])
 
 

@@ -22,7 +22,7 @@ from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
-from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
+from adapter.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
 from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.authorities import AuthorityAdministration
@@ -82,6 +82,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    wait_s: float = 0.0,
     heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
@@ -94,23 +95,21 @@ def connect(
     that this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     token: a JSON Web Token in place of user and password: its text; a pathlib.Path, the file that
     has it; or a function that returns one. File and function are asked for each connection that is
-    made, and again before their token ends; see renew_token(). None: the file that MQK_TOKEN_FILE
-    names.
+    made, and again before their token ends; see renew_token(). None: the file of MQK_TOKEN_FILE.
     tls: encrypt the connection, and check the queue manager's certificate: by the authorities that
     the system trusts (True), by those in a file (its path), or as an ssl.SSLContext says, see
     tls_context(); False: in the clear; None: as MQK_TLS_CA says, in the clear if it is not set.
-    registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
-    adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
+    registry: the schema registry of put_value() and decode(), which ask it: its URL, an object that
+    is one, or adapter.Schemas; None: the URL in MQK_REGISTRY.
     bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached,
-    each time a connection is made; address is not used then. So does an address
-    kafka://HOST:PORT/QUEUE_MANAGER. kafka_options: further settings of librdkafka for it, for
-    security; None: those of the environment, as MQK_KAFKA_OPTION_SECURITY_PROTOCOL.
+    each time a connection is made, not address; so does kafka://HOST:PORT/QUEUE_MANAGER.
+    kafka_options: of librdkafka for it; None: those of the environment, MQK_KAFKA_OPTION_...
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
-    answered is then asked again, and never done twice.
-    heartbeat_s: how often each end says something at least, in seconds; the longer one of this and
-    the queue manager's client_heartbeat_ms counts. Where nothing comes for 2.5 times this, the
-    connection is lost; where nothing comes at the queue manager for three times this, so that the
-    connection's units are backed out. 0: no heartbeats.
+    answered is then asked again, and never done twice. wait_s: for so long the first one is tried
+    too while the queue manager is not available, as when a standby takes it over; 0: once.
+    heartbeat_s: how often each end says something at least; the longer one of this and the queue
+    manager's client_heartbeat_ms counts. Where nothing comes for 2.5 times this the connection is
+    lost, at the queue manager three times this, and its units are backed out. 0: no heartbeats.
     on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
     after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
@@ -125,6 +124,7 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        wait_s=wait_s,
         heartbeat_s=heartbeat_s,
         on_reconnect=on_reconnect,
     )
@@ -343,10 +343,14 @@ class Connection(
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         inside = unit_for(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)
-        got = get_apart(self._channel, handle, command, inside, a.as_cancel(cancel))
-        if not got and self._channel.is_closed:
-            raise ConnectionClosed("the connection was closed while the get waited", name)
-        return incoming(got[0], self._context.schemas) if got else None
+        try:
+            got = get_apart(self._channel, handle, command, inside, a.as_cancel(cancel))
+            if not got and self._channel.is_closed:
+                raise ConnectionClosed("the connection was closed while the get waited", name)
+            return incoming(got[0], self._context.schemas) if got else None
+        except BaseException as error:
+            show_interrupted(self._channel, inside, error)
+            raise
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in a with statement, or begun by hand."""

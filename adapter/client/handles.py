@@ -11,7 +11,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.flag import Flag
 from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.requests import Handle
-from adapter.channel.verbs import close_handles, open_handle
+from adapter.channel.verbs import close_handles, leave_open, open_handle
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.core.contract import commands as c
 from adapter.errors import InvalidOption, NotOpen
@@ -42,16 +42,17 @@ class QueueHandles:
 
     def __init__(self, channel: Channel, selection: str) -> None:
         """selection: of the handles that messages are got or browsed by."""
+        self._channel = channel
         self.lock = new_lock()
         """Held while a handle is opened."""
         self.closing = Flag()
-        self._channel = channel
         self._selection = selection
         self._open: dict[int, Handle] = {}
         self._output = c.OUTPUT
 
     def __del__(self) -> None:
-        self._channel.let_go(self._open)
+        if getattr(self, "_open", None):  # else nothing is open, or a signal handler has raised
+            self._channel.let_go(self._open)
 
     def check_open(self, name: str) -> None:
         """Refuse to go on with a queue object that has been closed, or is a parent process's."""
@@ -69,17 +70,30 @@ class QueueHandles:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
-                handle = self._open_new(name, modes, handle)
-                self._open[modes] = handle
+                handle = handle or self._new(name, modes)
+                self._keep_open(name, modes, handle)
         if self.closing.is_set():  # by a signal handler meanwhile, which could not wait for this
             self.close()
             self.check_open(name)
         return handle
 
-    def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
-        """Open a queue, under a handle that lost its queue if one is given."""
-        chosen = self._selection if modes in _SELECTIVE else ""
-        return open_handle(self._channel, name, modes, handle, chosen)
+    def _keep_open(self, name: str, modes: int, handle: Handle) -> None:
+        """Open a queue, under a new handle or one that has lost it."""
+        try:
+            self._open_by(name, handle)
+            self._open[modes] = handle
+        except BaseException as error:
+            if self._channel.was_interrupted(error):
+                leave_open(self._channel, [handle])
+            raise
+
+    def _new(self, name: str, modes: int) -> Handle:
+        handle = self._channel.new_handle(name, modes)
+        handle.selection = self._selection if modes in _SELECTIVE else ""
+        return handle
+
+    def _open_by(self, name: str, handle: Handle) -> None:
+        open_handle(self._channel, name, handle.modes, handle)
 
     def output(self, name: str, options: int) -> Handle:
         """Return an open handle for a put with these options.
@@ -137,7 +151,9 @@ class TopicHandles(QueueHandles):
     def __init__(self, channel: Channel) -> None:
         super().__init__(channel, "")
 
-    def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
+    def _new(self, name: str, modes: int) -> Handle:
+        return topic_handle(self._channel, name, modes)
+
+    def _open_by(self, name: str, handle: Handle) -> None:
         with topic_refusals(name):
-            handle = handle or topic_handle(self._channel, name, modes)
-            return open_handle(self._channel, name, modes, handle)
+            super()._open_by(name, handle)

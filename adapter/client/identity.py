@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapter.channel.books import ChannelBooks
-from adapter.channel.steps import Steps, ask
+from adapter.channel.steps import Aside, Steps, ask
 from adapter.channel.token_source import Token, TokenSource
 from adapter.client.verb import Verb
 from adapter.core.contract.results import Done
@@ -30,7 +30,12 @@ class TokenRenewal:
         source = introduction.token_source if token is None else TokenSource(token)
         if source is None:
             raise InvalidOption("token: the connection was made without one: give it here")
-        shown = source.current()
+        if source.is_renewable:
+            asked = Aside.of(source.current)  # a function of the program may take its time
+            yield asked
+            shown = asked.result
+        else:
+            shown = source.current()
         yield from ask(self._channel, RenewToken(shown), Done)
         introduction.token_source, introduction.token = source, shown
         self._channel.renew_by_itself()

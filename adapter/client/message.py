@@ -129,16 +129,18 @@ class Message(_Body, kw_only=True, dict=True):
         """Whether it was the last put of its unit."""
         return self.unit_size > 0 and self.unit_index == self.unit_size - 1
 
-    def decode(self, schema: SchemaName | None = None) -> Any:
+    def decode(self, schema: SchemaName | None = None, *, named: bool = False) -> Any:
         """Return the Avro value that the body is, in the standard frame (Queue.put_value).
 
         schema: what it is to be read as, if not as it was written: what is new in it takes its
-        default, what is gone is left out. It is named as put_value names one. The registry is that
-        of the connection the message was got from. Raises NotAvro for a body that is no such value,
-        SchemaIncompatible, SchemaNotFound, RegistryNotAvailable; InvalidOption without a registry.
+        default, what is gone is left out. It is named as put_value names one. named: a record of a
+        union of several is (its full name, the record), which put_value takes too. The registry is
+        that of the connection the message was got from. Raises NotAvro for a body that is no such
+        value, SchemaIncompatible, SchemaNotFound, RegistryNotAvailable; InvalidOption without a
+        registry.
         """
         schemas: Schemas = self.__dict__.get("schemas") or Schemas(None)
-        return schemas.decode(self.body, schema=schema)
+        return schemas.decode(self.body, schema=schema, named=named)
 
     def __repr__(self) -> str:
         body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."

@@ -45,7 +45,7 @@ from adapter.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
-from adapter.errors import BackedOut, ConnectionBroken, Error
+from adapter.errors import BackedOut, ConnectionBroken, Error, LimitReached
 
 AHEAD_BYTES_MAX: Final = 1024 * 1024
 """Bodies of units ahead, estimated by the largest unit of late: no program waits for more."""
@@ -276,6 +276,8 @@ class Prefetch(PrefetchBooks[UnitT]):
         super().__init__(channel, make, handle, size, most)
         self._blocking = channel
         """The connection, as threads wait for its answers."""
+        self.taken: UnitT | None = None
+        """What take() has returned last: a signal handler may raise before its caller has it."""
 
     def take(
         self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
@@ -292,10 +294,22 @@ class Prefetch(PrefetchBooks[UnitT]):
             if head is None:
                 continue
             self._blocking.await_all([head.get])
-            found = self._judge(head, oldest is None, is_over, wait_ms)
-            if found is not None:
-                return (head.unit, found) if found else None
+            try:
+                found = self._judge(head, oldest is None, is_over, wait_ms)
+                if found:
+                    self.taken = head.unit
+                    return head.unit, found
+                if found is not None:
+                    return None
+            except BaseException:
+                if head not in self._ahead:
+                    self._channel.give_back([head.unit.on_wire])
+                raise
         return None
+
+    def forget_taken(self) -> None:
+        """The caller has what take() has returned last."""
+        self.taken = None
 
     def return_all(self) -> None:
         """Back out every unit ahead and wait for it, so that the next get finds every message in
@@ -304,9 +318,14 @@ class Prefetch(PrefetchBooks[UnitT]):
         backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._blocking.holds(unit)]
         for unit in units:
             self._blocking.forget_unit(unit)
-        with suppress(ConnectionBroken):  # they are gone with the connection
+        try:
             if backouts:
                 self._blocking.ask(backouts)
+        except (ConnectionBroken, LimitReached):  # gone with the connection, or there is no room
+            self._blocking.give_back(units)
+        except BaseException:
+            self._blocking.give_back(units)
+            raise
 
 
 def left_ms(wait_ms: int, until_s: float) -> int:

@@ -74,8 +74,9 @@ def put_in_units(
         return run(channel, pipeline.put(messages, size))
     except Exception:
         raise
-    except BaseException:
+    except BaseException:  # of a signal handler
         channel.abandon(pipeline.commits)
+        channel.break_off()
         raise
 
 
@@ -137,12 +138,13 @@ class Pipeline:
             channel.result(put, PutDone, unit)
             yield ROOM
             channel.submit([commit], unit)
+            channel.forget_unit(unit)
         except BackedOut as lost:
             self._put_again([*(yield from self._lost_in_flight()), messages], lost)
         except Error:
             yield from self._back_out(unit)
             raise
-        except GeneratorExit:
+        except BaseException:  # interrupted, or the steps are closed
             channel.give_back([unit])
             raise
         else:
@@ -171,7 +173,6 @@ class Pipeline:
             self._channel.result(sent.commit, Done, sent.unit)
         except BackedOut as lost:
             return lost
-        self._channel.forget_unit(sent.unit)
         self.count += len(sent.messages)
         self._retries = 0
         return None
@@ -188,6 +189,11 @@ class Pipeline:
         if unit.beginning is None:
             return
         request = Pending(c.Backout(unit.ident))
-        with suppress(Error):  # it is gone with the connection
+        try:
             yield from exchange(self._channel, [request], unit)
+        except Error:  # it is gone with the connection, or there is no room for the command
+            self._channel.give_back([unit])
+        except BaseException:
+            self._channel.give_back([unit])
+            raise
         self._channel.forget_unit(unit)

@@ -16,7 +16,7 @@ from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
+from adapter.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
 from adapter.channel.verbs import get_apart, get_command, get_request, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
@@ -202,15 +202,19 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
     def _get(
         self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None
     ) -> Message | None:
-        if cancel is None:
-            request = get_request(self._handle(self._input), command, inside)
-            got = perform(self._channel, inside, [request], request, Messages).messages
-        else:
-            own = self._handles.make_input(self.name, self._input, command.options)
-            got = get_apart(self._channel, own, command, inside, cancel)
-        if not got and self._channel.is_closed:
-            raise ConnectionClosed("the connection was closed while the get waited", self.name)
-        return incoming(got[0], self._context.schemas) if got else None
+        try:
+            if cancel is None:
+                request = get_request(self._handle(self._input), command, inside)
+                got = perform(self._channel, inside, [request], request, Messages).messages
+            else:
+                own = self._handles.make_input(self.name, self._input, command.options)
+                got = get_apart(self._channel, own, command, inside, cancel)
+            if not got and self._channel.is_closed:
+                raise ConnectionClosed("the connection was closed while the get waited", self.name)
+            return incoming(got[0], self._context.schemas) if got else None
+        except BaseException as error:
+            show_interrupted(self._channel, inside, error)
+            raise
 
     def units(
         self,

@@ -2,6 +2,7 @@
 
 It is made when the first request is put. When the connection is lost the queue is gone, and with it
 the replies that were on their way; the next request names the one that was made in its place.
+A reply that comes when nothing waits for it any more is discarded by a later request.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.forking import new_lock
-from adapter.channel.requests import Handle
+from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
@@ -36,6 +37,38 @@ REQUEST = 1  # MQMT_REQUEST
 REPLY = 2  # MQMT_REPLY
 SLICE_MS = 30_000
 """So often a wait looks whether the queue is still there."""
+LATE_MAX = 10
+"""Requests without a reply, before a queue that no request waits on is emptied."""
+LATE_AMONG_OTHERS_MAX = 1_000
+"""The same, before another queue is made because requests always wait: a fifth of its depth."""
+DISCARDED_AT_ONCE = 2 * LATE_MAX
+
+
+class ReplyPlace:
+    """A temporary queue for replies. waits: how many requests have no reply yet. late: how many
+    ended without one since the queue was last emptied: their replies may come all the same, and
+    would fill it.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        self.waits = 0
+        self.late = 0
+
+    @property
+    def must_be_emptied(self) -> bool:
+        """Whether late replies may be on it, and nothing else."""
+        return self.late >= LATE_MAX and not self.waits
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether another queue is to be made: late replies may be on it, among others."""
+        return self.late >= LATE_AMONG_OTHERS_MAX
+
+    def end(self, *, has_reply: bool) -> None:
+        """Note that a request has ended."""
+        self.waits -= 1
+        self.late += not has_reply
 
 
 class ReplyQueue:
@@ -45,7 +78,7 @@ class ReplyQueue:
         self._channel = context.channel
         self._schemas = context.schemas
         self._lock = new_lock()
-        self._handle: Handle | None = None
+        self._place: ReplyPlace | None = None
 
     def ask(
         self,
@@ -62,11 +95,16 @@ class ReplyQueue:
         refuse_inside(self._channel, to.queue)
         if cancel is not None and cancel.is_cancelled:
             raise NoReply("the token was cancelled before the request was put", to.queue)
-        mine = self._open()
-        message.reply_to, message.message_type = mine.leads_to, REQUEST
-        put = put_request(to, [message], None, options)
-        done = perform(self._channel, None, [put], put, PutDone)
-        reply = self._await(mine, done.message_ids[0], wait_ms, cancel)
+        place, reply = self._open(), None
+        try:
+            message.reply_to, message.message_type = place.handle.leads_to, REQUEST
+            put = put_request(to, [message], None, options)
+            done = perform(self._channel, None, [put], put, PutDone)
+            reply = self._await(
+                place.handle, message.reply_to, done.message_ids[0], wait_ms, cancel
+            )
+        finally:
+            self._leave(place, has_reply=reply is not None)
         if reply is not None:
             return reply
         if self._channel.is_closed:
@@ -78,11 +116,21 @@ class ReplyQueue:
         raise no_reply(to.queue, wait_ms)
 
     def _await(
-        self, mine: Handle, request_id: bytes, wait_ms: int, cancel: CancelToken | None
+        self,
+        mine: Handle,
+        queue: str,
+        request_id: bytes,
+        wait_ms: int,
+        cancel: CancelToken | None,
     ) -> Message | None:
-        """Wait for the reply, for a while at a time: a lost connection takes the queue with it."""
-        queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
+        """Wait for the reply, for a while at a time: a lost connection takes the queue with it.
+
+        queue: the one that the request names, which may be gone already.
+        """
+        until_s = time.monotonic() + wait_ms / 1000
         while True:
+            if mine.leads_to != queue:  # also before the first wait: the put may have taken long
+                raise loss_of(queue)
             left_ms = slice_ms(wait_ms, until_s)
             command = c.Get(0, b"", left_ms, 1, b"", request_id)
             found = self._get(mine, queue, command, cancel)
@@ -107,14 +155,38 @@ class ReplyQueue:
         except QueueNotFound as error:
             raise loss_of(queue) from error
 
-    def _open(self) -> Handle:
+    def _open(self) -> ReplyPlace:
+        """Return a queue that has room for the reply to one request more."""
         self._channel.refuse_reentry(self._lock)
         with self._lock:
-            handle = self._handle
-            if handle is None or not handle.is_open:
-                self._handle = open_handle(self._channel, MODEL, c.INPUT, handle)
-            assert self._handle is not None
-            return self._handle
+            place = self._place
+            if place is None or place.is_spent:
+                place = ReplyPlace(self._channel.new_handle(MODEL, c.INPUT))
+            if not place.handle.is_open:
+                open_handle(self._channel, MODEL, c.INPUT, place.handle)
+            elif place.must_be_emptied:
+                self._empty(place)
+            self._place = place
+            place.waits += 1
+            return place
+
+    def _empty(self, place: ReplyPlace) -> None:
+        """Discard late replies."""
+        place.late, is_empty = 0, False
+        while not is_empty:
+            gets = discarding(place.handle)
+            is_empty = not perform(self._channel, None, gets, gets[-1], Messages).messages
+
+    def _leave(self, place: ReplyPlace, *, has_reply: bool) -> None:
+        """Note the end of a request; the last one of a queue that is spent closes it."""
+        place.end(has_reply=has_reply)
+        if place is not self._place and not place.waits:
+            self._channel.close_soon([place.handle])
+
+
+def discarding(handle: Handle) -> list[Pending]:
+    """Make gets of late replies, which go in one frame."""
+    return [get_request(handle, c.Get(0), None) for _ in range(DISCARDED_AT_ONCE)]
 
 
 def refuse_inside(channel: ChannelBooks, queue: str) -> None:

@@ -46,9 +46,9 @@ class Schemas(Closing):
         """Write a value: the body that Queue.put_value() would put; see there."""
         return self._door().encode(value, schema, subject, register=register)
 
-    def decode(self, body: bytes, *, schema: SchemaName | None = None) -> Any:
+    def decode(self, body: bytes, *, schema: SchemaName | None = None, named: bool = False) -> Any:
         """Read a body, as Message.decode() does; see there."""
-        return self._door().decode(body, schema)
+        return self._door().decode(body, schema, named=named)
 
     def without_asking(self) -> Values:
         """Return what encodes and decodes with the schemas that are known.

@@ -52,4 +52,8 @@ class Unit(ProducingUnit):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._leave(error)
+        try:
+            self._leave(error)
+        except BaseException:
+            self._exit_interrupted()
+            raise

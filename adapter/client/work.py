@@ -44,7 +44,7 @@ from adapter.errors import (
 PREFETCH_MAX = 100
 """Units of one loop."""
 COMMITS_MAX = 100
-"""Of the 768 commands that a connection may leave unanswered."""
+"""Of the 512 commands that a connection may leave unanswered."""
 
 STUCK_S = 1.0
 """Between two attempts to put a message elsewhere that no queue takes."""
@@ -172,6 +172,11 @@ class Work(WorkBooks, ProducingUnit):
         super().__init__(context.channel, queue, retries)
         self._commits = commits
 
+    def _warn_of_drop(self) -> None:
+        """Say nothing: the loop that shows it refers to it, so the two go together, and a loop that
+        is left has its unit backed out. The garbage collector may come to the unit first.
+        """
+
     def _put_again(self, error: BaseException | None) -> bool:
         """Have its message tried later; whether that was done, and is to be committed."""
         steps = self._steps_again(error)
@@ -195,15 +200,19 @@ class Work(WorkBooks, ProducingUnit):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        was_unended = self._is_unended
-        is_put_again = self._put_again(error)
         try:
-            self._leave(None if is_put_again else error)
-        except Error as problem:
-            if not self._comes_again(problem):
-                raise
-            error = problem
-        return was_unended and self._note_failure(error, is_put_again)
+            was_unended = self._is_unended
+            is_put_again = self._put_again(error)
+            try:
+                self._leave(None if is_put_again else error)
+            except Error as problem:
+                if not self._comes_again(problem):
+                    raise
+                error = problem
+            return was_unended and self._note_failure(error, is_put_again)
+        except BaseException:
+            self._exit_interrupted()
+            raise
 
 
 class WorkSource(Protocol):
@@ -271,15 +280,18 @@ class UnitByUnit:
         request = get_request(self._handle(), command, work)
         try:
             found = work.perform([request], request, Messages).messages
+            if not found:
+                work.backout()
+                return None
+            work.show(found, self._context.schemas)
+            return work
         except Error:
             if work.is_open:
                 work.backout()
             raise
-        if not found:
-            work.backout()
-            return None
-        work.show(found, self._context.schemas)
-        return work
+        except BaseException:
+            work.give_up()
+            raise
 
 
 class UnitsAhead:
@@ -311,13 +323,23 @@ class UnitsAhead:
     def take(self, wait_ms: int, until_s: float) -> Work | None:
         if self._commits.has_failed():
             return None
-        taken = self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
-        if taken is None:
-            return None
-        work, found = taken
-        work.begin()
-        work.show(found, self._context.schemas)
-        return work
+        self._prefetch.forget_taken()
+        try:
+            taken = self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
+            if taken is None:
+                return None
+            work, found = taken
+            work.begin()
+            work.show(found, self._context.schemas)
+            return work
+        except BaseException as error:
+            channel = self._context.channel
+            if self._prefetch.taken is not None:  # the loop does not show it
+                self._prefetch.taken.give_up()
+                channel.give_back([self._prefetch.taken.on_wire])
+            elif channel.was_interrupted(error):
+                channel.break_off()  # it may have had a unit in hand
+            raise
 
     def return_all(self) -> None:
         self._prefetch.return_all()
@@ -369,7 +391,7 @@ def units(
     retries: Retries | None = None,
 ) -> Iterator[Work]:
     """Yield units of got messages until nothing comes in time, or the queue is closed."""
-    until_s = time.monotonic() + wait_ms / 1000
+    until_s, work = time.monotonic() + wait_ms / 1000, None
     try:
         while not queue.is_closed:
             work = _take(queue, source, wait_ms, until_s)
@@ -387,7 +409,13 @@ def units(
         channel.check_process()
         source.finish()
     finally:
-        source.close()
+        try:
+            if work is not None:
+                work.give_up()  # if it is open, a signal handler has raised before it was shown
+            source.close()
+        except BaseException:
+            channel.break_off()  # so has one now: what was got ahead goes with the link
+            raise
 
 
 def until_cancelled(

@@ -56,6 +56,7 @@
     ├── KafkaNotAvailable            also a ConnectionError
     ├── CallInProgress               a signal handler interrupted a call of the same connection
     ├── WrongEventLoop               a connection of adapter.aio was used in another event loop
+    ├── CommandFailed                the queue manager failed at the command, twice
     ├── LimitReached                 a bound of the queue manager
     └── UnexpectedAnswer             the two ends do not understand each other
 

@@ -126,6 +126,8 @@ class StartError(Error):
     """A queue manager or a tool of it did not start; the text says why."""
 
     reason, reason_name = 2059, "MQRC_Q_MGR_NOT_AVAILABLE"
+    exit_status = 1
+    """Of a command that ends with it."""
 
     def __str__(self) -> str:
         return self.text  # no queue manager gave a reason
@@ -156,6 +158,21 @@ class CallInProgress(Error):
     """A signal handler used the connection in the midst of a call of its own thread."""
 
     reason, reason_name = 2219, "MQRC_CALL_IN_PROGRESS"
+
+
+@raised_for(
+    Reason.UNEXPECTED_ERROR,
+    "queue manager {name} could not carry out the command, because of an error of its own",
+    "look in its log for the error, and report it; other commands are served",
+)
+class CommandFailed(Error):
+    """The queue manager failed at the command, twice, and has undone what it had done of it.
+
+    A command without a number of its own (an open, a browse, a put or get in a unit) is refused
+    from then on for the whole session: connect again to try it once more.
+    """
+
+    reason, reason_name = 2195, "MQRC_UNEXPECTED_ERROR"
 
 
 @raised_for(

@@ -21,7 +21,7 @@ from adapter.kombu.links import ProcessLink, ProcessLinks
 DEFAULT_PORT = 1414
 _OF_CONNECT = (
     "application", "bootstrap_servers", "kafka_options", "connect_timeout_s", "reconnect_timeout_s",
-    "heartbeat_s",
+    "wait_s", "heartbeat_s",
 )  # fmt: skip
 
 

@@ -30,11 +30,13 @@ def connect(
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    wait_s: float = 0.0,
 ) -> ServiceBroker:
     """Open a session with a queue manager.
 
     address, user, password, token, tls, application: as of adapter.connect(). A lost connection is
-    made again, for at most reconnect_timeout_s; a transaction that was open is rolled back.
+    made again, for at most reconnect_timeout_s; a transaction that was open is rolled back. wait_s:
+    as of adapter.connect().
     Raises ServiceBrokerError.
     """
     with as_broker():
@@ -48,6 +50,7 @@ def connect(
         application=application,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        wait_s=wait_s,
     )
 
 

@@ -71,7 +71,7 @@ class DeadLetterHandler:
                 qm.name,
             )
         name = input_queue or control.input_queue or dead_letter_queue(qm)
-        _check_no_circle(table, name)
+        _check_no_circle(table, name, qm.name)
         self._qm = qm
         self._rules = table.rules
         self._control = control
@@ -222,27 +222,27 @@ class DeadLetterHandler:
         target, manager = _target(rule, message)
         if not target:
             raise CannotForward(f"it names no queue for {rule.forward_queue or 'a retry'}")
-        if manager not in ("", self._qm.name):
-            raise CannotForward(
-                f"queue {target} is on queue manager {manager}, not {self._qm.name}"
-            )
-        if target == self.queue:
+        is_here = manager in ("", self._qm.name)
+        if target == self.queue and is_here:
             raise CannotForward(f"it would be put on {target} again, in an endless loop")
-        keeps_header = rule.action == "FWD" and rule.header
-        return self._move(rule, message, target, keeps_header)
+        return self._move(rule, message, target, "" if is_here else manager)
 
     def _move(
-        self, rule: DeadLetterRule, message: BrowsedMessage, target: str, keeps_header: bool
+        self, rule: DeadLetterRule, message: BrowsedMessage, target: str, manager: str
     ) -> bool:
         """Put it on another queue and take it off this one, in one unit.
 
+        manager: the queue manager of that queue, if it is not this one: it is sent there.
+
         The put comes first: if it is refused, nothing was got, and no backout is counted.
         """
+        keeps_header = rule.action == "FWD" and rule.header
         header = message.dead_letter if keeps_header else None
         with self._qm.unit() as unit:
             self._qm.put(
                 target,
                 as_it_is(message, time.time()),
+                queue_manager=manager or None,
                 dead_letter=header,
                 user=message.user,
                 application=message.application,
@@ -252,13 +252,14 @@ class DeadLetterHandler:
                 unit.backout()
                 return False
         self._counts["forwarded" if rule.action == "FWD" else "retried"] += 1
-        self._report(f"{_describe(message)}: put on {target} by the rule of line {rule.line}")
+        where = f"{target} of queue manager {manager}" if manager else target
+        self._report(f"{_describe(message)}: put on {where} by the rule of line {rule.line}")
         return True
 
 
-def _check_no_circle(table: RulesTable, name: str) -> None:
+def _check_no_circle(table: RulesTable, name: str, here: str) -> None:
     for rule in table.rules:
-        if rule.forward_queue == name:
+        if rule.forward_queue == name and rule.forward_queue_manager in ("", here):
             raise errors.InvalidValue(
                 f"the rule of line {rule.line} forwards from queue {name} to {name}: "
                 "name another queue",

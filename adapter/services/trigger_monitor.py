@@ -35,6 +35,8 @@ APPL_CANNOT_BE_STARTED = 265  # MQFB_APPL_CANNOT_BE_STARTED
 TM_ERROR = 266  # MQFB_TM_ERROR
 APPL_TYPE_ERROR = 267  # MQFB_APPL_TYPE_ERROR
 
+REPORT = 4  # MQMT_REPORT
+
 APPL_TYPES = {6: "UNIX", 15: "OPEN_TP1", 25: "USER", 28: "JAVA"}
 """MQAT numbers of what can be started here, beside those that users have for their own."""
 USER_APPL_TYPE_FIRST = 65_536  # MQAT_USER_FIRST
@@ -192,6 +194,9 @@ class TriggerMonitor:
 
     def _read(self, message: Message) -> tuple[TriggerMessage | None, tuple[int, str] | None]:
         """Return what a message asks for, or why it cannot be done: feedback and text."""
+        if message.message_type == REPORT:
+            who = f"user {message.user!r}, application {message.application!r}"
+            return None, (TM_ERROR, f"it is a report ({who}), and reports start no programs")
         try:
             trigger = TriggerMessage.from_bytes(message.body)
         except errors.InvalidValue as error:

@@ -117,7 +117,7 @@ def MQINQ(
     found, chars, code, reason = _mqi.inquire(
         hconn, hobj, integers(as_list(selectors, error)), int_count, char_length
     )
-    if code == mq.MQCC_OK:
+    if code != mq.MQCC_FAILED:
         as_list(ints, error).extend(found)
     return ints, chars if char_length > 0 else None, code, reason
 

@@ -88,7 +88,8 @@ def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> tuple[int
         return _mqi.set(hconn, hobj, [selector], [value], b"")
     if not isinstance(value, bytes):
         raise error("Arg is not a byte-string")
-    return _mqi.set(hconn, hobj, [selector], [], value)
+    padded = value.ljust(TEXT_LENGTH_MAX)  # a text is as long as its attribute
+    return _mqi.set(hconn, hobj, [selector], [], padded)
 
 
 def MQINQMP(

@@ -164,10 +164,14 @@ def _decode(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:
 
 
 class FrameBuffer:
-    """Cuts a stream of bytes into payloads; holds at most one unfinished frame."""
+    """Cuts a stream of bytes into payloads; holds at most one unfinished frame.
 
-    def __init__(self) -> None:
+    bytes_max: the longest frame that is taken; it may be changed while frames are taken.
+    """
+
+    def __init__(self, bytes_max: int = FRAME_BYTES_MAX) -> None:
         self._pending = bytearray()
+        self.bytes_max = bytes_max
 
     def __len__(self) -> int:
         return len(self._pending)
@@ -189,7 +193,7 @@ class FrameBuffer:
         """
         if isinstance(data, bytes) and not self._pending and _is_short_frame(data):
             return [data[LENGTH_BYTES:]]
-        if not self._pending and LENGTH_BYTES + _length(data) == len(data):
+        if not self._pending and LENGTH_BYTES + self._length(data) == len(data):
             payload = memoryview(data)[LENGTH_BYTES:]
             return [payload if len(payload) > COPIED_BYTES else bytes(payload)]
         return self._cut(data)
@@ -198,19 +202,34 @@ class FrameBuffer:
         whole = data
         if self._pending:
             self._pending += data
-            if len(self._pending) < LENGTH_BYTES + _length(self._pending):
+            if len(self._pending) < LENGTH_BYTES + self._length(self._pending):
                 return
             whole, self._pending = self._pending, bytearray()
         at = 0
         with memoryview(whole) as view:
             while len(view) - at >= LENGTH_BYTES:
-                end = at + LENGTH_BYTES + _length(view[at : at + LENGTH_BYTES])
+                end = at + LENGTH_BYTES + self._length(view[at : at + LENGTH_BYTES])
                 if end > len(view):
                     break
                 payload = view[at + LENGTH_BYTES : end]
                 yield payload if len(payload) > COPIED_BYTES else bytes(payload)
                 at = end
             self._pending += view[at:]
+
+    def _length(self, data: Payload | bytearray) -> int:
+        if len(data) < LENGTH_BYTES:
+            return 0
+        length = int.from_bytes(data[:LENGTH_BYTES], "big")
+        if data[:LENGTH_BYTES] == b"HTTP":
+            raise ProtocolError(
+                "an HTTP server answers at this address, and not a queue manager: check the port"
+            )
+        if length > self.bytes_max:
+            raise ProtocolError(
+                f"a frame of {length} bytes was announced; {self.bytes_max} is the "
+                "most (is this a client of this protocol?)"
+            )
+        return length
 
 
 def _is_short_frame(data: bytes) -> bool:
@@ -219,19 +238,3 @@ def _is_short_frame(data: bytes) -> bool:
     if end < LENGTH_BYTES or end > COPIED_BYTES:
         return False
     return (data[0] << 24 | data[1] << 16 | data[2] << 8 | data[3]) + LENGTH_BYTES == end
-
-
-def _length(data: Payload | bytearray) -> int:
-    if len(data) < LENGTH_BYTES:
-        return 0
-    length = int.from_bytes(data[:LENGTH_BYTES], "big")
-    if data[:LENGTH_BYTES] == b"HTTP":
-        raise ProtocolError(
-            "an HTTP server answers at this address, and not a queue manager: check the port"
-        )
-    if length > FRAME_BYTES_MAX:
-        raise ProtocolError(
-            f"a frame of {length} bytes was announced; {FRAME_BYTES_MAX} is the "
-            "most (is this a client of this protocol?)"
-        )
-    return length

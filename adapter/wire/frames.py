@@ -21,6 +21,8 @@ OLDEST_VERSION: Final = 1
 their end, so that two ends of any versions can tell each other that they have none in common."""
 FRAME_BYTES_MAX: Final = 104 * 1024 * 1024
 """The longest message, 100 MiB, and what is around it. Memory is taken as the bytes come."""
+HELLO_BYTES_MAX: Final = 20 * 1024
+"""A token of the longest, and short texts. Nothing is known yet of who sends it."""
 OPERATIONS_MAX: Final = 10_000
 SEEN_MAX: Final = 10_000
 """Ten times what a client may leave unanswered."""

@@ -72,7 +72,7 @@ class ServerSession:
 
     def __init__(self, queue_manager: str) -> None:
         self._queue_manager = queue_manager
-        self._buffer = codec.FrameBuffer()
+        self._buffer = codec.FrameBuffer(frames.HELLO_BYTES_MAX)
         self.state = ProtocolState.NEW
 
     def receive(self, data: bytes) -> Received:
@@ -131,6 +131,7 @@ class ServerSession:
             self._refuse_name(hello.queue_manager, received)
         else:
             self.state = ProtocolState.OPEN
+            self._buffer.bytes_max = frames.FRAME_BYTES_MAX
             received.hello = hello
 
     def _standby_hello(self, hello: StandbyHello, received: Received) -> None:
@@ -141,6 +142,7 @@ class ServerSession:
             self._refuse_name(hello.queue_manager, received)
         else:
             self.state = ProtocolState.STANDBY
+            self._buffer.bytes_max = frames.FRAME_BYTES_MAX
             received.of_standby.append(hello)
 
     def _refuse_name(self, name: str, received: Received) -> None:

@@ -16,7 +16,7 @@ import asyncio
 import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Event, Thread, current_thread
 
 from adapter.channel.addresses import Address
 from adapter.channel.link.pipe import BUFFER_BYTES, PEER, Accept, PipeTransport
@@ -26,6 +26,15 @@ from adapter.wire.frames import ProtocolError
 
 ROOM_LOOK_S = 0.05
 """A thread that waits for room looks this often whether there is something to receive."""
+
+
+class ServingThread(Thread):
+    """A thread that serves clients of this process: what waits for an answer there gets none."""
+
+
+def serves_here() -> bool:
+    """Whether the calling thread is one that serves clients of this process."""
+    return isinstance(current_thread(), ServingThread)
 
 
 class InProcessDialer:

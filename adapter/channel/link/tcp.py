@@ -88,7 +88,7 @@ class TcpDialer:
             except OSError as error:
                 sock.close()
                 problem = error
-            except HostNotReached:
+            except BaseException:  # HostNotReached, or what a signal handler has raised
                 sock.close()
                 raise
         raise HostNotReached(f"{address}: {problem}")

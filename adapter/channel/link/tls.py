@@ -91,19 +91,24 @@ def dialer_of(
         raise InvalidOption(
             f"{address} is a socket of this machine, which has no TLS: leave out tls"
         )
-    return TcpDialer(address, timings, partial(shake, context, timings))
+    return TcpDialer(address, timings, partial(shake, context, timings, address.host))
 
 
 def shake(
     context: ssl.SSLContext,
     timings: LinkTimings,
+    host: str,
     sock: socket.socket,
     address: Address,
     deadline_s: float,
 ) -> TlsLink:
-    """Begin TLS on a connected socket. Raises TlsRefused; the socket stays open then."""
+    """Begin TLS on a connected socket. Raises TlsRefused; the socket stays open then.
+
+    host: what the certificate must name: that of the program's address, also where a queue manager
+    has named another one: who can say an address could have a certificate of it.
+    """
     arrived, leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
-    name = address.host if context.check_hostname else None
+    name = host if context.check_hostname else None
     try:
         tls = context.wrap_bio(arrived, leaving, server_hostname=name)
         while True:

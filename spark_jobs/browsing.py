@@ -127,8 +127,9 @@ class BrowsedTopic:
         """A range for each lane that has anything between two offsets."""
         for lane in self._lanes:
             begin = start.get(str(lane), 0)
-            if end[str(lane)] > begin:
-                yield Range(self._options, self._servers, self.name, lane, begin, end[str(lane)])
+            until = end.get(str(lane), begin)  # none of a lane that the topic did not have then
+            if until > begin:
+                yield Range(self._options, self._servers, self.name, lane, begin, until)
 
     def _ask(self, spec: OffsetSpec) -> LaneOffsets:
         """Ask Kafka until it answers for every lane.

@@ -3,10 +3,10 @@
 A micro-batch of Spark is one batch of the consumer, or several if it may have more messages than a
 batch. They are claimed when Spark plans its tasks, when they stand in the checkpoint: so a
 checkpoint that is refused claims nothing, and what is in a batch is the same after every restart.
-They are consumed when Spark says that the micro-batch is done: with the next
-micro-batch, or when the job comes back and plans on. The queue manager is asked for numbers only;
-tasks read the messages from Kafka, a lane in one task and in its order. This module must not know
-Spark's columns.
+They are consumed when Spark says that the micro-batch is done: it asks what comes behind it (4.2),
+also when the job comes back, or it begins the next one. The queue manager is asked for numbers
+only; tasks read the messages from Kafka, a lane in one task and in its order. This module must not
+know Spark's columns.
 """
 
 from __future__ import annotations
@@ -107,6 +107,11 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
                 self._open(start)
                 self._planned = start["batch"]
             consumer = self._open()
+            # Spark asks what comes behind a batch when that is in its log of commits. Nothing else
+            # may come to say so: the driver was killed then, and the queue is quiet.
+            done = min(self._planned, consumer.last) if start is not None else UNKNOWN
+            if consumer.consumed < done:
+                consumer.consume(done)
             if UNKNOWN < self._planned < consumer.last:
                 return self._offset(self._planned + 1)  # it was claimed, and its query has gone
             if self._left is not None and self._left <= 0:

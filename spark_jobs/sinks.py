@@ -15,6 +15,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from msgspec import Struct, convert
+from msgspec.json import encode
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import adapter
@@ -49,7 +51,8 @@ def parquet(path: str) -> Sink:
     """Write each batch into a folder of its own, batch_id=N: it appears whole, and once.
 
     `spark.read.parquet(path)` reads all of them, and nothing that is not finished. A path is of one
-    query: with another checkpoint use another path, or its batches would be taken for written.
+    sink of one query: for another sink or checkpoint use another path, or its batches would be
+    taken for written.
     """
     if not path:
         raise InvalidOption("parquet() needs the path of a folder")
@@ -122,8 +125,15 @@ class Files:
             )
 
     def rename(self, name: str, to: str) -> None:
-        """Give a folder its name, in one step."""
-        if self.has(to) or not self._system.rename(self._at(name), self._at(to)):
+        """Give a folder its name, in one step. Where there is one of that name, HDFS moves a folder
+        into it.
+        """
+        lost = self.has(to) or not self._system.rename(self._at(name), self._at(to))
+        within = f"{to}/{name.rpartition('/')[2]}"
+        if not lost and self.has(within):
+            self._system.delete(self._at(within), True)
+            lost = True
+        if lost:
             raise SparkJobError(
                 f"mqk: {self._path}/{to} was written by another driver at the same time: only one "
                 "may run with a checkpoint"
@@ -141,13 +151,15 @@ class Files:
 
 
 def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
-    """Put the rows of each batch on a queue, as one unit that also says that the batch is written.
+    """Put the rows of each batch on a queue, as one unit that also says that the batch is written
+    to this queue.
 
     A batch that is more than a unit of the queue manager may hold is put in several units.
     A row needs the column body (text or bytes); message_id, properties and those of CARRIED are
-    taken over if there are any. application_id: the durable name of this writer, one query's.
-    What it has written is noted on queue SYSTEM.SPARK.(application_id), which it makes, and holds
-    open so that no second driver writes meanwhile.
+    taken over if there are any. application_id: the durable name of the writers of one query, of
+    which each has a queue of its own; two for one queue need two names. What they have written is
+    noted, queue by queue, on queue SYSTEM.SPARK.(application_id), which the first one makes, and
+    each holds open so that no second driver writes meanwhile.
     """
     if not 1 <= len(application_id) <= APPLICATION_LENGTH_MAX:
         raise InvalidOption(
@@ -160,8 +172,8 @@ def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
             _open_notes(qm, PROGRESS + application_id) as progress,
         ):
             note = _note(progress, application_id, query_of(batch))
-            if note is None or note["batch"] < batch_id:
-                Putting(qm, qm.queue(queue), progress, query_of(batch), batch_id).put(batch, note)
+            if note.of(queue).batch < batch_id:
+                Putting(qm, qm.queue(queue), progress, note, batch_id).put(batch)
 
     return write
 
@@ -183,19 +195,59 @@ def _open_notes(qm: adapter.Connection, name: str) -> adapter.Queue:
         time.sleep(IN_USE_POLL_S)
 
 
-def _note(progress: adapter.Queue, application_id: str, query: str) -> dict[str, Any] | None:
-    """What the last unit noted: up to which batch all is written, and how much of the next."""
-    note = next(iter(progress.browse()), None)
-    if note is None:
-        return None
-    told: dict[str, Any] = json.loads(note.body)
-    if told["query"] != query:
+class WrittenPart(Struct, frozen=True):
+    """How much of a batch is written that did not fit into one unit: so many messages, which have
+    this digest.
+    """
+
+    batch: int
+    count: int
+    digest: str
+
+
+class WrittenUpTo(Struct, omit_defaults=True, frozen=True):
+    """Up to which batch all is on a queue, and how much of the next."""
+
+    batch: int = -1
+    part: WrittenPart | None = None
+
+
+class SinkNote(Struct, omit_defaults=True):
+    """What the last unit noted. others: of queues that are not named; before there were names."""
+
+    query: str
+    queues: dict[str, WrittenUpTo] = {}
+    others: WrittenUpTo = WrittenUpTo()
+
+    def of(self, queue: str) -> WrittenUpTo:
+        """Return what is noted of a queue."""
+        return self.queues.get(queue, self.others)
+
+
+def _note(progress: adapter.Queue, application_id: str, query: str) -> SinkNote:
+    """Read what the last unit noted."""
+    found = next(iter(progress.browse()), None)
+    if found is None:
+        return SinkNote(query)
+    note = note_of(found.body)
+    if note.query != query:
         raise SparkJobError(
-            f"mqk: application_id {application_id} has written up to batch {told['batch']} of "
-            f"query {told['query']}, and this is query {query or '(none)'}, with another "
-            "checkpoint: use another application_id, or that checkpoint"
+            f"mqk: application_id {application_id} has written batches of query {note.query}, and "
+            f"this is query {query or '(none)'}, with another checkpoint: use another "
+            "application_id, or that checkpoint"
         )
-    return told
+    return note
+
+
+def note_of(body: bytes) -> SinkNote:
+    """Read a note, also as earlier releases wrote it: of any queue."""
+    told = json.loads(body)
+    if "batch" in told:
+        part = told.get("part")
+        return SinkNote(
+            told["query"], others=WrittenUpTo(told["batch"], WrittenPart(*part) if part else None)
+        )
+    return convert(told, SinkNote)
 
 
 class Putting:
@@ -209,19 +261,19 @@ class Putting:
         qm: adapter.Connection,
         queue: adapter.Queue,
         progress: adapter.Queue,
-        query: str,
+        note: SinkNote,
         batch_id: int,
     ) -> None:
         self._qm = qm
         self._queue = queue
         self._progress = progress
-        self._query = query
+        self._note = note
         self._batch_id = batch_id
 
-    def put(self, batch: DataFrame, note: dict[str, Any] | None) -> None:
+    def put(self, batch: DataFrame) -> None:
         """Put what is not on the queue yet."""
         messages = list(_outgoing(batch))
-        done = self._done(messages, note)
+        done = self._done(messages)
         count = len(messages)
         while True:
             end = min(done + count, len(messages))
@@ -240,27 +292,29 @@ class Putting:
                 return
 
     def _put(self, messages: list[Message], first: int, end: int) -> None:
-        told: dict[str, Any] = {"query": self._query, "batch": self._batch_id}
+        written = WrittenUpTo(self._batch_id)
         if end < len(messages):
-            told["batch"] -= 1
-            told["part"] = [self._batch_id, end, digest(messages[:end])]
+            part = WrittenPart(self._batch_id, end, digest(messages[:end]))
+            written = WrittenUpTo(self._batch_id - 1, part)
+        queues = self._note.queues | {self._queue.name: written}
+        note = SinkNote(self._note.query, queues, self._note.others)
         with self._qm.unit():
             self._progress.get()
-            self._progress.put(json.dumps(told))
+            self._progress.put(encode(note))
             self._queue.put_many(messages[first:end])
 
-    def _done(self, messages: list[Message], note: dict[str, Any] | None) -> int:
+    def _done(self, messages: list[Message]) -> int:
         """How many messages of the batch are on the queue."""
-        batch_id, done, seen = (note or {}).get("part", (None, 0, ""))
-        if batch_id != self._batch_id:
+        part = self._note.of(self._queue.name).part
+        if part is None or part.batch != self._batch_id:
             return 0
-        if digest(messages[:done]) != seen:
+        if digest(messages[: part.count]) != part.digest:
             raise SparkJobError(
-                f"mqk: {done} messages of batch {batch_id} are on the queue, and now it has others "
-                "or another order: a batch that does not fit into one unit has to be the same each "
-                "time. Read with a smaller max_messages_per_batch"
+                f"mqk: {part.count} messages of batch {part.batch} are on the queue, and now it "
+                "has others or another order: a batch that does not fit into one unit has to be "
+                "the same each time. Read with a smaller max_messages_per_batch"
             )
-        return int(done)
+        return part.count
 
 
 def digest(messages: list[Message]) -> str:

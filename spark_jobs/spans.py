@@ -60,7 +60,8 @@ class SpanReader:
         try:
             for near in _neighbours(spans):
                 wanted = WantedSeqs(near)
-                blocks = self._pages.blocks(queue, incarnation, lane, near[0][0])
+                first, last = near[0][0], near[-1][1]
+                blocks = self._pages.blocks(queue, incarnation, lane, first, last)
                 for batch in lane_rows.batches(blocks, wanted.count):
                     chosen = wanted.choose(batch.column("seq").to_numpy())
                     if wanted.missing and self._fail_on_data_loss:

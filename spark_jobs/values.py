@@ -26,8 +26,9 @@ from adapter.errors import (
     SchemaIncompatible,
     SchemaNotFound,
 )
+from adapter.registry.frame import parse
 from adapter.registry.rest import RestRegistry
-from adapter.registry.values import Values, parse
+from adapter.registry.values import Values
 from spark_jobs.descriptors import QUEUE_METADATA
 from spark_jobs.errors import SparkJobError
 

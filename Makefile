@@ -11,10 +11,13 @@ FLIGHTS ?=
 PYTHONS ?=
 PARTS ?=
 CHECKED := $(wildcard tests/test_*.py) $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
+# In the order of their length: what runs longest begins first.
+IN_MEMORY := tests/simulation tests/search $(CHECKED) tests/mqi tests/strangers tests/mutation $(IN_MEMORY_SPEC) \
+    tests/contract/test_memory_ledger.py tests/contract/test_links.py
 IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
-IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
 COMPILED_ROOMS := aio channel client format ledger movers wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
@@ -26,7 +29,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench failover compiled compiled-test compiled-bugs fmt lint types constraints wheel wheels clean \
+.PHONY: help setup check short test demo docs framework-tests mutants in-memory on-kafka types-and-schemas kills soak bench failover compiled compiled-test compiled-bugs fmt lint types constraints wheel wheels clean \
     instructions instructions-check \
     schemas-check images docker-test
 
@@ -62,11 +65,22 @@ check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; n
 short: $(STAMP)
 	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(addprefix --ignore=,$(WAITING)) $(CHECKED)
 
-# First what needs no broker, in four processes as above; then, in three processes with a broker each,
-# all the rest: such tests wait for a third of their time, on two cores.
-test: lint types schemas-check ## everything, on a real Kafka
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_FOUR) $(CHECKED) tests/search tests/simulation
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/search tests/simulation)
+# First what needs no broker, in four processes as above, with mypy beside it; then, in three processes
+# that share a broker, all the rest: such tests wait for a third of their time, on two cores.
+test: lint ## everything, on a real Kafka
+	@$(MAKE) --no-print-directory --jobs=2 types-and-schemas in-memory
+	@$(MAKE) --no-print-directory on-kafka
+
+types-and-schemas: types schemas-check
+
+in-memory: $(STAMP) ## the tests that need no broker
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_FOUR) $(IN_MEMORY)
+
+on-kafka: $(STAMP) ## the tests that need a broker
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(IN_MEMORY))
+
+kills: $(STAMP) ## the long forms of tests, each part at most half an hour; PARTS="soak brokers" for some
+	$(BIN)/python -m tests.kills $(PARTS)
 
 # All flights are worth the minutes of compiling; a short run takes the compiled modules that are there.
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
@@ -89,9 +103,6 @@ compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code;
 soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some
 	$(BIN)/python -m tests.soak $(PARTS) $(if $(KILLS),--kills $(KILLS))
 
-spark-releases: $(STAMP) ## queues with each release of Spark 4 that they were tried with
-	MQK_SPARK_RELEASES="4.1.1 4.2.1 4.3.0" $(BIN)/python -m pytest --strict-outcomes -q tests/spark/test_versions.py
-
 framework-tests: $(STAMP) ## the test suites of kombu, Celery and dramatiq on a queue manager; SUITES=kombu for one
 	$(BIN)/python -m tests.frameworks $(SUITES)
 
@@ -112,6 +123,7 @@ docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.triggers
 	$(BIN)/python -m tests.docs.rooms
 	$(BIN)/python -m tests.docs.acls
+	$(BIN)/python -m tests.docs.lives
 
 fmt: $(STAMP) ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only --quiet .

@@ -18,6 +18,8 @@ import adapter
 
 BODY = b"b" * 2048
 WAIT_S = 60.0
+PATIENT_S = 60.0
+"""Between heartbeats: a process that is watched may be a hundred times slower than it is."""
 AHEAD = 8
 
 
@@ -79,7 +81,8 @@ def run(task: CountedTask) -> None:
     together = threading.Barrier(task.threads + 1)
 
     def work() -> None:
-        with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+        connected = adapter.connect(task.address, heartbeat_s=PATIENT_S)
+        with connected as qm, qm.queue(task.queue) as queue:
             rounds = KINDS[task.kind](qm, queue)
             for count in (task.warm_up, task.count):
                 for _ in range(count // task.threads):

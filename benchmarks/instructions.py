@@ -37,7 +37,7 @@ from adapter.localkafka import LocalKafka
 from adapter.movers.settings import STREAM
 from benchmarks import callgrind
 from benchmarks.callgrind import Counted, Profile
-from benchmarks.counted_clients import CountedTask
+from benchmarks.counted_clients import PATIENT_S, CountedTask
 from benchmarks.results import RESULTS, Row, Rows, save, show
 from benchmarks.stack import HERE, Code, Running, caught_up_s, compiled_here, line, started, tell
 from benchmarks.usage import child
@@ -147,7 +147,7 @@ def under_callgrind(code: Code, folder: Path) -> Code:
 
 def define_queue(running: Running) -> None:
     """Define the queue that all loads use."""
-    with adapter.connect(running.address) as qm:
+    with adapter.connect(running.address, heartbeat_s=PATIENT_S) as qm:
         qm.define_queue(QUEUE)
 
 
@@ -176,7 +176,10 @@ def count_mover(running: Running, folder: Path, load: Load, code: Code) -> Figur
 
     @contextmanager
     def frozen(_: int) -> Iterator[Counted]:
-        with callgrind.count(mover, folder) as counted, adapter.connect(running.address) as qm:
+        with (
+            callgrind.count(mover, folder) as counted,
+            adapter.connect(running.address, heartbeat_s=PATIENT_S) as qm,
+        ):
             before = qm.figures()["movers"][STREAM]["copied"]
             os.kill(mover, signal.SIGSTOP)
             try:

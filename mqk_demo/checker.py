@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 TOP = Path(__file__).resolve().parents[1]
 SCHEMAS = (TOP / "adapter" / "schemas", TOP / "schemas")  # as installed; in a checkout
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 HEADER = "mqmd"
 LANES = 10
 UNIT_SIZE = 100

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-const newest = 6 // the version of the descriptor that this program knows
+const newest = 7 // the version of the descriptor that this program knows
 
 // descriptor has the fields that are shown; Avro skips the others.
 type descriptor struct {

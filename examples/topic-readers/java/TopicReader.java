@@ -25,7 +25,7 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 public class TopicReader {
-  static final int NEWEST = 6; // the version of the descriptor that this program knows
+  static final int NEWEST = 7; // the version of the descriptor that this program knows
 
   public static void main(String[] arguments) throws IOException {
     if (arguments.length != 5) {

@@ -26,7 +26,7 @@ ASKS_MAX = 10
 
 
 @contextlib.contextmanager
-def ended(producer: Producer) -> Iterator[Producer]:
+def closing(producer: Producer) -> Iterator[Producer]:
     """End a producer behind the block, as with() does that of an AdminClient; not a transactional
     one. What it has not sent is not sent any more.
     """

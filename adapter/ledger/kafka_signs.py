@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from adapter.ledger import signs
 from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.failures import Failure, describe
-from adapter.ledger.kafka_producers import await_reports, ended
+from adapter.ledger.kafka_producers import await_reports, closing
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -94,7 +94,7 @@ def time_ms(settings: LedgerSettings) -> int:
     reports: list[tuple[KafkaError | None, Message]] = []
     deadline_s = time.monotonic() + settings.take_over_timeout_s
     try:
-        with ended(producer):
+        with closing(producer):
             producer.list_topics(settings.topic, settings.take_over_timeout_s)
             producer.produce(
                 settings.topic,

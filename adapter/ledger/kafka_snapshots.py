@@ -11,7 +11,7 @@ from functools import partial
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.failures import Failure
-from adapter.ledger.kafka_producers import POLL_S, await_reports, ended
+from adapter.ledger.kafka_producers import POLL_S, await_reports, closing
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -59,7 +59,7 @@ class KafkaSnapshots:
         records = frame(snapshot, os.urandom(16))
         topic = self._settings.topic
         try:
-            with ended(producer):
+            with closing(producer):
                 for record in records:
                     self._produce(producer, record, reports, deadline_s)
                 await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)

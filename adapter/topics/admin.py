@@ -10,7 +10,7 @@ Replication 1 is allowed, and can lose what was acknowledged when that broker's 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -242,16 +242,11 @@ class TopicAdmin:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections, whoever refers to this still; see ledger.kafka_producers."""
+        """Let go of the connections at once, also if something refers to this admin still."""
         self._admin.__exit__(None, None, None)
 
     def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:

@@ -66,6 +66,8 @@ class BrokerQueue(LocalQueue):
         self.receiving: set[bytes] = set()
         """Units that have received from it and have not ended: hard."""
         self.activity = ReaderActivity()
+        self.is_releasing = False
+        """Whether what it holds is being released, in several steps; soft."""
 
     @property
     def is_part(self) -> bool:

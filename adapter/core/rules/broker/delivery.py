@@ -387,7 +387,9 @@ def _held_at(
     """
     if state is None:
         return _held_for_service(d, header)
-    key = state.queue
+    key, waiting = state.queue, waiting_queue(header.service)
+    if d.releasing != key + HELD and _is_releasing(d, waiting):
+        return waiting  # not what has left from there already
     is_on = catalog.that_queue(d.qm, key).attributes.status
     return None if is_on and not _has_others(d, key + HELD) else key + HELD
 
@@ -408,6 +410,12 @@ def _has_others(d: ConversationPlan, name: str) -> bool:
     """Whether messages are held on a queue, and it is not being released."""
     held = d.qm.queues.get(name)
     return held is not None and name != d.releasing and held.available_count > 0
+
+
+def _is_releasing(d: ConversationPlan, name: str) -> bool:
+    """Whether messages that are held on a queue are released by other steps than this one."""
+    held = d.qm.queues.get(name)
+    return isinstance(held, BrokerQueue) and held.is_releasing and name != d.releasing
 
 
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:

@@ -1,7 +1,9 @@
 """Held messages: delivered in their order when their queue is turned on, or their service exists,
 here or at another queue manager.
 
-A step delivers some of them; the rest is due at once. This module does not know why one was held.
+A step delivers some of them; the rest is due at once. What comes between two of these steps is held
+behind the rest: the conversation may have an endpoint by then, whose queue would take it at once.
+This module does not know why one was held.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
 
     Where one is not, its page is asked for, and this is called again when it has come.
     """
+    queue.is_releasing = False
     if HELD not in queue.name or not is_open(qm, queue):
         return []
     d = ConversationPlan(Plan(qm, now_ms), queue.name)
@@ -72,6 +75,7 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
     try:
         for stored in queue.in_order():
             if len(found) >= RELEASED_PER_STEP:
+                queue.is_releasing = True
                 qm.due.releases.push((now_ms, queue.name), lambda one: one[1] in qm.queues)
                 break
             header = stored.message.broker
@@ -88,6 +92,7 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
                 leaving[way] += header.message_type not in SYSTEM_TYPES
     except PageNeeded as needed:
         if found or not ways:  # else the same messages would be read without end
+            queue.is_releasing = True
             qm.want_page(needed)
     return found
 

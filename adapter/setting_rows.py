@@ -298,9 +298,9 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="http_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
             default="",
-            meaning="HOST:PORT for /metrics, /live and /ready, which change nothing and ask for no "
-            "password; the host may be one that other machines reach. Empty: 127.0.0.1 and "
-            "http_port.",
+            meaning="HOST:PORT for /metrics, /live and /ready, which change nothing. If other "
+            "machines reach the host, their programs need a login, but for the status of /live and "
+            "/ready. Empty: 127.0.0.1 and http_port.",
         ),
         Setting(
             key="http_port", kind=_number(0, PORT_MAX), default=DEFAULT_HTTP_PORT,

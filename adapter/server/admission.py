@@ -142,6 +142,11 @@ class Admission:
         """Whether there is a file of users."""
         return self._credentials is not None
 
+    @property
+    def has_logins(self) -> bool:
+        """Whether a program of another machine can be a user, by whatever it shows."""
+        return bool(self._credentials or self._tokens or self._user_of)
+
     def ask(
         self,
         password_check: str,

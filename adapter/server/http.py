@@ -1,8 +1,10 @@
 """The HTTP endpoint for monitoring: /metrics, /live, /ready, /role, which change nothing.
 
-On loopback it has the API of the queue manager's own schema registry below /registry; where other
-machines may ask, it has not. It is there before the ledger is taken over, so that a long replay can
-be told from a dead process.
+Programs of this machine see all of it. A program of another machine has to be a user of the queue
+manager, because the pages name its queues, topics and hosts; without a login it hears of /live and
+/ready the status code and a word, as probes need it. On loopback there is also the API of the queue
+manager's own schema registry below /registry; where other machines may ask, there is not. The pages
+are there before the ledger is taken over, so that a long replay can be told from a dead process.
 """
 
 from __future__ import annotations
@@ -25,20 +27,24 @@ from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
 from adapter.server.figures import ServerFigures
-from adapter.server.https import HttpsListener
+from adapter.server.https import Handler, HttpsListener, HttpUsers
 from adapter.server.metrics import MetricsSnapshot
 from adapter.web import HttpListener
 
 HOST = "127.0.0.1"
 JSON = "application/json"
 REGISTRY = "/registry"
+LIVE, READY = "/live", "/ready"
 PAGES = (
     ("/metrics", "figures for Prometheus"),
-    ("/live", "whether the process has to be started again"),
-    ("/ready", "whether requests are served and messages are copied"),
+    (LIVE, "whether the process has to be started again"),
+    (READY, "whether requests are served and messages are copied"),
     ("/role", "whether this process is the owner of the queue manager, or a standby"),
 )
 """Path of each page, and what it says."""
+
+WORDS = {200: "ok\n", 503: "unavailable\n"}
+"""What /live and /ready say, by status, to another machine without a login."""
 
 FOLLOWS_WITHIN = SNAPSHOT_ENTRIES
 """A standby that is further behind takes over no faster than a start, which reads about as much."""
@@ -165,9 +171,16 @@ def why_not(server: ServerView) -> str:
 class Monitor:
     """The endpoint."""
 
-    def __init__(self, server: ServerView, registry: TopicRegistry | None = None) -> None:
+    def __init__(
+        self,
+        server: ServerView,
+        registry: TopicRegistry | None = None,
+        users: HttpUsers | None = None,
+    ) -> None:
+        """users: whom programs of other machines may be; None: there are no users."""
         self._server = server
         self._registry = registry
+        self._users = users
         self._release = release.find_installed()
         self._listener: HttpListener | HttpsListener | None = None
 
@@ -181,11 +194,11 @@ class Monitor:
 
         OSError if the port cannot be had; StartError, with TLS.
         """
-        application = web.Application()
+        application = web.Application(middlewares=[self._check])
         application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._metrics)
-        application.router.add_get("/live", self._answer(live))
-        application.router.add_get("/ready", self._ready)
+        application.router.add_get(LIVE, self._answer(live))
+        application.router.add_get(READY, self._ready)
         application.router.add_get("/role", self._role)
         is_local = addresses.reaches_only_this_machine(host)
         if self._registry is not None and not is_local:
@@ -193,6 +206,9 @@ class Monitor:
             log.info("schema registry not served over HTTP", reason=f"{text}: set registry_listen")
         elif self._registry is not None:
             application.add_subapp(REGISTRY, registry_api.application(self._registry))
+        if not is_local and (self._users is None or not self._users.exist):
+            text = "other machines get /metrics with a login, and no login is known here: set "
+            log.warning("monitored by this machine only", reason=f"{text}credentials_file")
         application.router.add_get("/{other:.*}", self._other)
         self._listener = (listener_of or HttpListener)(application)
         return await self._listener.start(host, port)
@@ -202,6 +218,20 @@ class Monitor:
         listener, self._listener = self._listener, None
         if listener is not None:
             await listener.stop()
+
+    @web.middleware
+    async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let programs of this machine, and users, see all; the others hear a word, or 401."""
+        peer = addresses.peer_of(request.transport) if request.transport is not None else None
+        if peer is not None and addresses.is_loopback(peer.host):
+            return await handler(request)
+        names_a_user = "Authorization" in request.headers or (peer and peer.certificate)
+        if request.path in (LIVE, READY) and not names_a_user:
+            status = (await handler(request)).status
+            return web.Response(text=WORDS.get(status), status=status)
+        if self._users is None:
+            return web.Response(text="only this machine may ask\n", status=401)
+        return await self._users.check(request, handler)
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         server = self._server

@@ -70,6 +70,11 @@ class HttpUsers:
         self._challenge = {"WWW-Authenticate": f'Basic realm="{queue_manager}", charset="UTF-8"'}
         self._admission = admission
 
+    @property
+    def exist(self) -> bool:
+        """Whether anybody can log in."""
+        return self._admission.has_logins
+
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer 401 to who is no user, and 429 where too many wrong passwords were given."""

@@ -54,7 +54,7 @@ from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from adapter.server.https import HttpsListener
+    from adapter.server.https import HttpsListener, HttpUsers
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
@@ -436,7 +436,8 @@ async def _monitor(
     # Half a second, which a server without the endpoint does not spend.
     from adapter.server.http import Monitor  # noqa: PLC0415
 
-    monitor = Monitor(server, None if settings.registry_port else registry.embedded)
+    embedded = None if settings.registry_port else registry.embedded
+    monitor = Monitor(server, embedded, _users(server))
     ends.push_async_callback(monitor.stop)
     listener_of = partial(_https, server) if settings.http_tls else None
     try:
@@ -484,11 +485,14 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 
 
 def _for_users(server: Server, application: web.Application) -> HttpsListener:
+    application.middlewares.append(_users(server).check)
+    return _https(server, application)
+
+
+def _users(server: Server) -> HttpUsers:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
-    users = HttpUsers(server.name, server.admission, server.connections.audit)
-    application.middlewares.append(users.check)
-    return _https(server, application)
+    return HttpUsers(server.name, server.admission, server.connections.audit)
 
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:

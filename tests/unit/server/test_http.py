@@ -4,13 +4,16 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, encode_basic_auth
+from structlog.testing import capture_logs
 
 from adapter import addresses
+from adapter.addresses import Peer
 from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
 from adapter.localkafka import free_port
@@ -18,11 +21,16 @@ from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
-from adapter.server import http, main
+from adapter.server import credentials, http, main
+from adapter.server.admission import Admission
+from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures
-from adapter.server.http import DEAD, Monitor
+from adapter.server.guesses import GuessBounds
+from adapter.server.http import DEAD, WORDS, Monitor
+from adapter.server.https import HttpUsers
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
+from tests.support.passwords import hash_cheaply
 
 
 class FakeServer:
@@ -79,14 +87,24 @@ class Page(msgspec.Struct):
 Ask = Callable[[str], Awaitable[Page]]
 
 
-def asked(server: FakeServer, *paths: str, registry: TopicRegistry | None = None) -> list[Page]:
-    """Start an endpoint, and ask for these pages."""
+def asked(
+    server: FakeServer,
+    *paths: str,
+    registry: TopicRegistry | None = None,
+    admission: Callable[[], Admission] | None = None,
+    login: str = "",
+) -> list[Page]:
+    """Start an endpoint, and ask for these pages. admission: makes what knows its users; login:
+    the password of ann.
+    """
+    headers = {"Authorization": encode_basic_auth("ann", login)} if login else None
 
     async def ask() -> list[Page]:
-        monitor = Monitor(server, registry)
+        users = HttpUsers("QM1", admission()) if admission is not None else None
+        monitor = Monitor(server, registry, users)
         url = await monitor.start(0)
         try:
-            async with ClientSession(url) as session:
+            async with ClientSession(url, headers=headers) as session:
                 return [await get(session, path) for path in paths]
         finally:
             await monitor.stop()
@@ -97,6 +115,70 @@ def asked(server: FakeServer, *paths: str, registry: TopicRegistry | None = None
 async def get(session: ClientSession, path: str) -> Page:
     async with session.get(path) as answer:
         return Page(answer.status, answer.headers["Content-Type"], await answer.text())
+
+
+@pytest.fixture
+def from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all clients be of another machine."""
+    peer = Peer("10.9.9.1:50000", "10.9.9.1")
+    monkeypatch.setattr(addresses, "peer_of", lambda _transport: peer)
+
+
+def knowing_ann(folder: Path) -> Callable[[], Admission]:
+    credentials.write(folder / "users", {"ann": hash_cheaply("right")})
+    return lambda: Admission(Credentials(folder / "users"), GuessBounds(pause_s=0.05))
+
+
+EVERY_PAGE = ("/", "/metrics", "/live", "/ready", "/ready?standby=ok", "/role", "/other")
+NAMES = ("QM1", "ORDERS", "deep trouble", "host of a standby")
+
+
+@pytest.mark.usefixtures("from_elsewhere")
+@pytest.mark.parametrize("trouble", ["", "deep trouble"])
+def test_another_machine_hears_a_word_without_a_login(trouble: str, tmp_path: Path) -> None:
+    server = FakeServer()
+    server.trouble = trouble
+    server.roles = {"standbys": {"host of a standby": {"lag_records": 0, "lag_s": 0.0}}}
+    for admission in (None, knowing_ann(tmp_path)):
+        pages = asked(server, *EVERY_PAGE, admission=admission)
+        statuses = dict(zip(EVERY_PAGE, (page.status for page in pages), strict=True))
+        ready = 503 if trouble else 200
+        probes = {"/live": 200, "/ready": ready, "/ready?standby=ok": ready}
+        assert statuses == dict.fromkeys(EVERY_PAGE, 401) | probes
+        told = "".join(page.text for page in pages)
+        assert [name for name in NAMES if name in told] == []
+        assert [page.text for page in pages if page.status in WORDS] == [
+            WORDS[status] for status in probes.values()
+        ]
+
+
+@pytest.mark.usefixtures("from_elsewhere")
+def test_another_machine_sees_all_with_a_login(tmp_path: Path) -> None:
+    admission = knowing_ann(tmp_path)
+    pages = asked(FakeServer(), *EVERY_PAGE, admission=admission, login="right")
+    assert [page.status for page in pages] == [200] * 6 + [404]
+    assert pages[3].said["queue_manager"] == "QM1"
+    assert "ORDERS" in pages[1].text
+    pages = asked(FakeServer(), *EVERY_PAGE, admission=admission, login="wrong")
+    assert {page.status for page in pages} <= {401, 429}
+
+
+def test_pages_that_nobody_can_log_in_to_are_named_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(addresses, "reaches_only_this_machine", lambda _: False)
+    with capture_logs() as lines:
+        for admission in (Admission, knowing_ann(tmp_path)):
+            asked(FakeServer(), "/live", admission=admission)
+    (line,) = lines
+    assert line["event"] == "monitored by this machine only"
+    assert "set credentials_file" in line["reason"]
+
+
+@pytest.mark.usefixtures("from_elsewhere")
+def test_nobody_logs_in_where_no_users_are(tmp_path: Path) -> None:
+    for page in asked(FakeServer(), "/metrics", "/ready", admission=Admission, login="right"):
+        assert page.status == 401
 
 
 def test_the_role_of_a_process_is_told_in_every_state() -> None:

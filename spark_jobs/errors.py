@@ -6,7 +6,7 @@ import re
 
 from adapter.errors import Error
 
-CAUSE = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ?")
+CAUSE = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error):\s?")
 OURS = re.compile(r"(?<!\")mqk: (.*)")  # and no line of the program that raises it
 PLAN = re.compile(r"=== Streaming Query ===.*?(?=\n\s+at |\Z)", re.DOTALL)
 """What Spark prints of a query: also our own sentences, which the plan would raise."""
@@ -18,7 +18,8 @@ LOST = re.compile(
     r"Some data may have been lost.*?\nReason: ([^\n]+?)(?:\. SQLSTATE.*)?\n", re.DOTALL
 )
 """What Spark's Kafka source says when it does not find what it is to read."""
-CALLING = re.compile(r"An error occurred while calling \S+\n: (.*)")
+CALLING = re.compile(r"An error occurred while calling \S+\n: (\S+: *\n.+|.*)")
+"""Some texts of Spark begin on the line behind the exception's name."""
 STATE = re.compile(r" SQLSTATE: \w+.*")
 QUOTED_MAX = 500
 NESTED_MAX = 20  # causes within causes; Spark nests five

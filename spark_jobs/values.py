@@ -1,20 +1,26 @@
 """Bodies that are Avro values, read by one schema whatever schema each of them was written with.
 
 The id in front of a body names its writer's schema, which is asked of the registry once in each
-Python process; the value is turned into the reader's schema there, and Spark's own decoder makes
-columns of it. What cannot be read has a reason instead of a value; a registry that does not answer
-ends the batch, which is done again later, so that nothing is taken for unreadable that is not.
+Python process. A body of another schema than the reader's is written again as the reader's has it,
+byte for byte (adapter.registry.resolution), and Spark's own decoder makes columns of it: no value
+becomes one of Python on its way, where a long of a union and a double of it are alike. What cannot
+be read has a reason instead of a value; a registry that does not answer ends the batch, which is
+done again later, so that nothing is taken for unreadable that is not.
+
+**Whether Spark's decoder refused.** In its mode PERMISSIVE a record of nulls is what it makes of
+a value that it refuses. So the reader's schema is the field of a record around it, which has the
+same bytes, and whose second field has a default that is not null: if that is null, it refused.
 """
 
 from __future__ import annotations
 
-import io
+import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import fastavro
-from pyspark.sql import DataFrame
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.avro.functions import from_avro
 
@@ -26,17 +32,20 @@ from adapter.errors import (
     SchemaIncompatible,
     SchemaNotFound,
 )
-from adapter.registry.frame import parse
+from adapter.registry.frame import FRAME, parse, schema_id_of
+from adapter.registry.resolution import Resolution
 from adapter.registry.rest import RestRegistry
 from adapter.registry.values import Values
 from spark_jobs.descriptors import QUEUE_METADATA
-from spark_jobs.errors import SparkJobError
+from spark_jobs.errors import SparkJobError, explain
 
 VALUE = "value"
 REASON = "value_error"
 UNREADABLE = (InvalidSchema, NotAvro, SchemaIncompatible, SchemaNotFound)
 """A body's own fault, which no retry would change."""
 READERS_MAX = 16  # a job has one or two
+WRITERS_MAX = 1000
+READ, AROUND = "read", "MqkValue"
 
 
 def with_value(
@@ -52,22 +61,41 @@ def with_value(
     """
     reader = reader_schema(df, registry_url, schema)
     body = F.col("body")
-    avro, reason = (
-        (body, F.lit(None))
-        if registry_url is None
-        else (F.col("_read.avro"), F.col("_read.reason"))
-    )
-    if registry_url is not None:
-        df = df.withColumn("_read", _reading(registry_url, reader)(body))
-    value = from_avro(avro, reader, {"mode": "PERMISSIVE"})
-    df = df.withColumn("_value", value).withColumn(REASON, reason.cast("string"))
     if registry_url is None:
-        fields = df.schema["_value"].dataType.fieldNames()  # type: ignore[attr-defined]
-        empty = " and ".join(f"_value.`{name}` is null" for name in fields)
-        damaged = "the body is not a value of the schema"
-        df = df.withColumn(REASON, F.when(F.expr(empty), F.lit(damaged)))
-    readable = F.when(F.col(REASON).isNull(), F.col("_value"))
-    return df.withColumn(VALUE, readable).drop("_read", "_value")
+        avro, reason = body, F.lit(None).cast("string")
+    else:
+        df = df.withColumn("_avro", _reading(registry_url, reader)(body))
+        avro, reason = F.col("_avro.avro"), F.col("_avro.reason")
+    written, wanted = _around(reader)
+    options = {"mode": "PERMISSIVE", "avroSchema": wanted}
+    try:
+        df = df.withColumn("_value", from_avro(avro, written, options))
+        df = df.withColumn(REASON, F.coalesce(reason, _refusal(registry_url)))
+        return df.withColumn(VALUE, F.col(f"_value.{VALUE}")).drop("_avro", "_value")
+    except (PySparkException, Py4JJavaError) as problem:
+        raise InvalidSchema(f"Spark has no type for this schema: {explain(problem)}") from problem
+
+
+def _around(reader: str) -> tuple[str, str]:
+    """Return a schema as the field of a record, and this with a field that has a default."""
+    # Without a namespace of its own, so that names within keep theirs.
+    inner = {"name": VALUE, "type": json.loads(reader)}
+    told = {"name": READ, "type": "boolean", "default": True}
+    written, wanted = (
+        json.dumps({"type": "record", "name": AROUND, "fields": fields})
+        for fields in ([inner], [inner, told])
+    )
+    return written, wanted
+
+
+def _refusal(registry_url: str | None) -> Column:
+    """The reason if Spark's decoder has not read a value, else null."""
+    text = (
+        "the body is not a value of the schema"
+        if registry_url is None
+        else "Spark refuses the value: its type in Spark cannot hold it (from_avro, mode FAILFAST)"
+    )
+    return F.when(F.col(f"_value.{READ}").isNull(), F.lit(text))
 
 
 def reader_schema(messages: DataFrame, registry_url: str | None, schema: str | Path | None) -> str:
@@ -113,16 +141,19 @@ def _reading(registry_url: str, reader: str):  # type: ignore[no-untyped-def]  #
 
 
 def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, str | None]:
-    """Read a body and write it with the reader's schema; or the reason why there is no value."""
+    """Return a body's value as the reader's schema has it; or the reason why it has no such value."""
     try:
-        value = _values(registry_url).decode(body, reader)
+        resolution = _resolution(registry_url, reader, schema_id_of(body))
+        if resolution is not None:
+            return resolution.rewrite(body, FRAME.size), None
+        _values(registry_url).decode(body)  # or it is no value
+        return body[FRAME.size :], None
+    except SchemaIncompatible as problem:
+        return None, f"the body cannot be read with the reader's schema: {problem.text}"
     except UNREADABLE as problem:
         return None, problem.text
     except Error as problem:
         raise SparkJobError(f"mqk: {problem.text}") from None
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, _parse(reader), value)
-    return out.getvalue(), None
 
 
 @lru_cache(maxsize=READERS_MAX)
@@ -131,6 +162,8 @@ def _values(registry_url: str) -> Values:
     return Values(RestRegistry(registry_url))
 
 
-@lru_cache(maxsize=READERS_MAX)
-def _parse(schema: str) -> Any:
-    return parse(schema, "the reader's schema")
+@lru_cache(maxsize=WRITERS_MAX)
+def _resolution(registry_url: str, reader: str, schema_id: int) -> Resolution | None:
+    """What turns values of a schema into the reader's; None: they are the reader's."""
+    writer = _values(registry_url).registry.schema(schema_id)
+    return None if json.loads(writer) == json.loads(reader) else Resolution(writer, reader)

@@ -14,6 +14,7 @@ module knows neither queues nor messages.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -39,17 +40,18 @@ NUMBER_DIGITS_MAX = 15
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
-class _Input:
+class Input:
     """The bytes of one value, how far they are read, and what may still be spent."""
 
     __slots__ = ("at", "data", "depth", "room", "values")
 
-    def __init__(self, data: bytes, at: int) -> None:
+    def __init__(self, data: bytes, at: int, *, is_bounded: bool = True) -> None:
+        """is_bounded: an account is kept of what is read."""
         self.data = data
         self.at = at
         size = len(data) - at
-        self.values = min(VALUES_MAX, VALUES_LEAST + size)
-        self.room = ROOM_LEAST + ROOM_PER_BYTE * size
+        self.values = min(VALUES_MAX, VALUES_LEAST + size) if is_bounded else sys.maxsize
+        self.room = ROOM_LEAST + ROOM_PER_BYTE * size if is_bounded else sys.maxsize
         self.depth = 0
 
     def count(self, values: int = 1) -> None:
@@ -94,7 +96,7 @@ class _Input:
         raise NotAvro(f"no number of 64 bits is at byte {at}, of {end}")
 
 
-Read = Callable[[_Input], Any]
+Read = Callable[[Input], Any]
 
 
 class ValueReader:
@@ -117,7 +119,7 @@ class ValueReader:
 
         Raises NotAvro for bytes that are no value of the schema, or that say too much.
         """
-        source = _Input(frame, FRAME.size)
+        source = Input(frame, FRAME.size)
         value = self._read(source)
         left = len(frame) - source.at
         if left:
@@ -156,7 +158,7 @@ class _Compiler:
         """Return what reads a type that is known by now; it may be the one that is being made."""
         known = self._named
 
-        def read(source: _Input) -> Any:
+        def read(source: Input) -> Any:
             return known[name](source)
 
         if name not in known:
@@ -167,7 +169,7 @@ class _Compiler:
         fields: list[tuple[str, Read]] = []
         costs: list[int] = []
 
-        def read(source: _Input) -> dict[str, Any]:
+        def read(source: Input) -> dict[str, Any]:
             source.count()
             source.pay(costs[0])
             source.deeper()
@@ -183,7 +185,7 @@ class _Compiler:
     def _enum(self, node: Mapping[str, Any]) -> Read:
         symbols: list[str] = node["symbols"]
 
-        def read(source: _Input) -> str:
+        def read(source: Input) -> str:
             number = source.take_long()
             if not 0 <= number < len(symbols):
                 raise NotAvro(f"symbol {number} is not among the {len(symbols)} of an enum")
@@ -197,7 +199,7 @@ class _Compiler:
     def _union(self, node: list[Any]) -> Read:
         branches = [self.compile(one) for one in node]
 
-        def read(source: _Input) -> Any:
+        def read(source: Input) -> Any:
             number = source.take_long()
             if not 0 <= number < len(branches):
                 raise NotAvro(f"branch {number} is not among the {len(branches)} of a union")
@@ -206,7 +208,7 @@ class _Compiler:
         return read
 
 
-def _blocks(source: _Input, take: Callable[[], None]) -> None:
+def _blocks(source: Input, take: Callable[[], None]) -> None:
     """Read the blocks of an array or a map, calling take() for each element, which pays for it."""
     source.count()
     source.deeper()
@@ -220,7 +222,7 @@ def _blocks(source: _Input, take: Callable[[], None]) -> None:
 
 
 def _array(item: Read) -> Read:
-    def read(source: _Input) -> list[Any]:
+    def read(source: Input) -> list[Any]:
         found: list[Any] = []
         _blocks(source, lambda: found.append(item(source)))
         return found
@@ -229,7 +231,7 @@ def _array(item: Read) -> Read:
 
 
 def _map(value: Read) -> Read:
-    def read(source: _Input) -> dict[str, Any]:
+    def read(source: Input) -> dict[str, Any]:
         found: dict[str, Any] = {}
 
         def take() -> None:
@@ -243,7 +245,7 @@ def _map(value: Read) -> Read:
 
 
 def _of_size(size: int) -> Read:
-    def read(source: _Input) -> bytes:
+    def read(source: Input) -> bytes:
         source.count()
         source.pay(size)
         return source.take(size)
@@ -260,7 +262,7 @@ def _decimal(node: Mapping[str, Any], read: Read) -> Read:
     if not 0 <= scale <= precision:
         return read
 
-    def read_decimal(source: _Input) -> int | float | str:
+    def read_decimal(source: Input) -> int | float | str:
         data = read(source)
         if len(data) > DECIMAL_BYTES_MAX:
             raise NotAvro(f"a decimal has {len(data)} bytes, {DECIMAL_BYTES_MAX} at most")
@@ -281,16 +283,16 @@ def _with_point(digits: str, scale: int) -> str:
     return f"{digits[:-scale]}.{digits[-scale:]}"
 
 
-def _null(source: _Input) -> None:
+def _null(source: Input) -> None:
     source.count()
 
 
-def _boolean(source: _Input) -> bool:
+def _boolean(source: Input) -> bool:
     source.count()
     return source.take(1) != b"\0"
 
 
-def _int(source: _Input) -> int:
+def _int(source: Input) -> int:
     value = source.take_long()
     if not -(2**31) <= value < 2**31:
         raise NotAvro(f"{value} is not a number of 32 bits")
@@ -298,31 +300,31 @@ def _int(source: _Input) -> int:
     return value
 
 
-def _long(source: _Input) -> int:
+def _long(source: Input) -> int:
     source.count()
     return source.take_long()
 
 
-def _float(source: _Input) -> float:
+def _float(source: Input) -> float:
     source.count()
     value: float = _FLOAT.unpack(source.take(4))[0]
     return value
 
 
-def _double(source: _Input) -> float:
+def _double(source: Input) -> float:
     source.count()
     value: float = _DOUBLE.unpack(source.take(8))[0]
     return value
 
 
-def _bytes(source: _Input) -> bytes:
+def _bytes(source: Input) -> bytes:
     source.count()
     data = source.take(source.take_long())
     source.pay(len(data))
     return data
 
 
-def _string(source: _Input) -> str:
+def _string(source: Input) -> str:
     data = _bytes(source)
     try:
         return data.decode()

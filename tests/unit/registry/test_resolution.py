@@ -1,0 +1,176 @@
+"""Values of one schema become values of another one as Java resolves them: what a union keeps, what
+is widened, what gets a default; and no bytes, however wrong, are read for other ones.
+
+tests/spark/test_resolution.py asks Java itself about the same cases.
+"""
+
+import io
+import json
+from contextlib import suppress
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.errors import InvalidSchema, NotAvro, SchemaIncompatible
+from adapter.registry.bounded_values import DEPTH_MAX
+from adapter.registry.resolution import PAIRS_MAX, Resolution
+from tests.support.avro_cases import CASES, REFUSED, Case, record, written
+
+LINE = record("Line", next=["null", "Line"])
+
+
+def rewritten(writer: Any, reader: Any, data: bytes) -> bytes:
+    return Resolution(json.dumps(writer), json.dumps(reader)).rewrite(data)
+
+
+def value_of(schema: Any, data: bytes) -> Any:
+    source = io.BytesIO(data)
+    parsed = fastavro.parse_schema(schema, {})
+    value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
+    assert not source.read()
+    return value
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_value_is_what_java_makes_of_it(case: Case) -> None:
+    for value, expected in case.values:
+        data = written(case.writer, value)
+        assert value_of(case.reader, rewritten(case.writer, case.reader, data)) == expected
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_what_has_no_place_is_refused(case: Case) -> None:
+    for value, why in case.values:
+        with pytest.raises(SchemaIncompatible, match=why):
+            rewritten(case.writer, case.reader, written(case.writer, value))
+
+
+def test_only_the_value_that_meets_a_type_without_a_place_is_refused() -> None:
+    at = Resolution(json.dumps(["int", "string"]), json.dumps("long"))
+    assert at.rewrite(written(["int", "string"], 7)) == b"\x0e"
+    with pytest.raises(SchemaIncompatible, match="string is no long"):
+        at.rewrite(written(["int", "string"], "7"))
+
+
+PRIMITIVES = {
+    "boolean": st.booleans(),
+    "int": st.integers(-(2**31), 2**31 - 1),
+    "long": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(width=32, allow_nan=False),
+    "double": st.floats(allow_nan=False),
+    "string": st.text(),
+    "bytes": st.binary(),
+    "null": st.none(),
+}
+
+
+@st.composite
+def schemas_and_values(draw: st.DrawFn) -> tuple[Any, Any]:
+    """A type of some depth, and a value of it in fastavro's notation."""
+    kind = draw(st.sampled_from([*PRIMITIVES, "array", "map", "record", "union", "enum", "fixed"]))
+    number = draw(st.integers(0, 10**9))
+    if kind in PRIMITIVES:
+        return kind, draw(PRIMITIVES[kind])
+    if kind == "enum":
+        schema = {"type": "enum", "name": f"E{number}", "symbols": ["A", "B"]}
+        return schema, draw(st.sampled_from("AB"))
+    if kind == "fixed":
+        return {"type": "fixed", "name": f"F{number}", "size": 3}, draw(
+            st.binary(min_size=3, max_size=3)
+        )
+    inner, value = draw(schemas_and_values())
+    if kind == "array":
+        return {"type": "array", "items": inner}, [value] * draw(st.integers(0, 3))
+    if kind == "map":
+        return {"type": "map", "values": inner}, dict.fromkeys(draw(st.sets(st.text())), value)
+    if kind == "record":
+        other, more = draw(schemas_and_values())
+        return record(f"R{number}", one=inner, two=other), {"one": value, "two": more}
+    if inner == "null" or isinstance(inner, list):
+        return inner, value
+    return [inner, "null"], value
+
+
+@given(schemas_and_values())
+def test_values_of_the_same_schema_keep_their_bytes(drawn: tuple[Any, Any]) -> None:
+    schema, value = drawn
+    try:
+        data = written(schema, value)
+    except fastavro.schema.SchemaParseException:
+        return  # two types of one name
+    assert rewritten(schema, schema, data) == data
+
+
+@given(schemas_and_values())
+def test_a_field_that_is_passed_over_and_one_that_is_new(drawn: tuple[Any, Any]) -> None:
+    schema, value = drawn
+    both = record("Top", kept="long", gone=schema, last="string")
+    try:
+        data = written(both, {"kept": 5, "gone": value, "last": "end"})
+    except fastavro.schema.SchemaParseException:
+        return
+    new = {"name": "new", "type": ["null", "int"], "default": None}
+    reader = {
+        "type": "record",
+        "name": "Top",
+        "fields": [new, *record("", last="string", kept="double")["fields"]],
+    }
+    assert value_of(reader, rewritten(both, reader, data)) == {
+        "new": None,
+        "last": "end",
+        "kept": 5.0,
+    }
+
+
+@given(schemas_and_values(), st.data())
+def test_a_value_that_is_cut_off_is_no_value(drawn: tuple[Any, Any], data: st.DataObject) -> None:
+    schema, value = drawn
+    try:
+        whole = written(schema, value)
+    except fastavro.schema.SchemaParseException:
+        return
+    if whole:
+        cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
+        with pytest.raises(NotAvro):
+            rewritten(schema, schema, cut)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_a_value_or_are_refused(data: bytes) -> None:
+    schema = record("R", one=["null", "string", LINE], two={"type": "map", "values": "int"})
+    with suppress(NotAvro):
+        rewritten(schema, record("R", two={"type": "map", "values": "double"}), data)
+
+
+def test_a_few_bytes_do_not_stand_for_a_large_value() -> None:
+    nulls = {"type": "array", "items": "null"}
+    with pytest.raises(NotAvro, match="more values than its bytes allow"):
+        rewritten(nulls, nulls, b"\x80\x94\xeb\xdc\x03\x00")
+    with pytest.raises(NotAvro, match="nested more than"):
+        rewritten(LINE, LINE, b"\x02" * (DEPTH_MAX + 1) + b"\x00")
+    assert rewritten(LINE, LINE, b"\x02\x02\x00") == b"\x02\x02\x00"
+    empty = {"type": "array", "items": record("E")}
+    long = {"name": "s", "type": "string", "default": "x" * 1000}
+    reader = {"type": "array", "items": {"type": "record", "name": "E", "fields": [long]}}
+    with pytest.raises(NotAvro, match="too long when it is decoded"):
+        rewritten(empty, reader, b"\xd0\x0f\x00")
+
+
+def test_schemas_of_too_many_pairs_are_refused() -> None:
+    many = [record(f"R{number}", **{f"f{number}": "int"}) for number in range(200)]
+    others = [record(f"S{number}", **{f"g{number}": "int"}) for number in range(200)]
+    assert len(many) * len(others) > PAIRS_MAX
+    assert rewritten(many[0], [*others, many[0]], b"\x02") == b"\x90\x03\x02"
+    with pytest.raises(InvalidSchema, match="pairs of types"):
+        Resolution(
+            json.dumps([record(one["name"], v="int") for one in many]),
+            json.dumps([record(one["name"], v="long") for one in others]),
+        )
+    deep: Any = "int"
+    for _ in range(5_000):
+        deep = {"type": "array", "items": deep}
+    with pytest.raises((InvalidSchema, RecursionError)):
+        Resolution(json.dumps(deep), json.dumps(deep))

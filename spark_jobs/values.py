@@ -141,7 +141,7 @@ def _reading(registry_url: str, reader: str):  # type: ignore[no-untyped-def]  #
 
 
 def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, str | None]:
-    """Return a body's value as the reader's schema has it; or the reason why it has no such value."""
+    """Return a body's value as the reader's schema has it; or why it has no such value."""
     try:
         resolution = _resolution(registry_url, reader, schema_id_of(body))
         if resolution is not None:

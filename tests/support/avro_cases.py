@@ -181,7 +181,10 @@ REFUSED = [
     Case("a text is no number", "string", "long", [("7", "string is no long")]),
     Case("a long is no int", "long", "int", [(7, "long is no int")]),
     Case(
-        "nothing of a union", "string", ["null", "int"], [("x", "no type of the union of null, int")]
+        "nothing of a union",
+        "string",
+        ["null", "int"],
+        [("x", "no type of the union of null, int")],
     ),
     Case(
         "no default",

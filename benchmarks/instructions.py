@@ -7,8 +7,9 @@ callgrind, so that figures can be compared where times cannot: on a busy machine
 to another. They are those of one Python, one C compiler and one set of libraries.
 
 --check counts one figure, which takes less than a minute, and fails if it has risen by more than
-5 % over the one in results.json. Where valgrind is not installed nothing is counted, and a line
-says so.
+5 % over the one in results.json. It counts again before it fails: on a busy machine a round trip
+takes longer, and what timers do meanwhile is counted with it, so that the least count is the best.
+Where valgrind is not installed nothing is counted, and a line says so.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ from native import target
 PART = "instructions"
 ABOUT = "instructions of a round trip in the queue manager, the mover and a client"
 RISE_MAX = 1.05
+COUNTS_MAX = 3
+"""How often a check counts before it fails."""
 QUEUE = "COUNTED"
 MOVERS = "adapter.movers.process"
 WARM_UP = 208
@@ -268,13 +271,17 @@ def check() -> str:
         why = callgrind.missing() or "the compiled modules are not made (make compiled)"
         print(f"instructions were not counted: {why}")
         return ""
-    with LocalKafka() as kafka, counted_queue_manager(kafka.bootstrap_servers, "C", code) as counts:
-        figure = count_queue_manager(*counts, QUEUE_MANAGER[CHECKED], code)
-    found = compared(figure.instructions, json.loads(RESULTS.read_text()), versions())
-    if not found.may_be:
-        return found.text
-    print(found.text)
-    return ""
+    recorded, least = json.loads(RESULTS.read_text()), sys.maxsize
+    with LocalKafka() as kafka:
+        for number in range(COUNTS_MAX):
+            with counted_queue_manager(kafka.bootstrap_servers, f"C{number}", code) as counts:
+                figure = count_queue_manager(*counts, QUEUE_MANAGER[CHECKED], code)
+            least = min(least, figure.instructions)
+            found = compared(least, recorded, versions())
+            print(found.text)
+            if found.may_be:
+                return ""
+    return f"none of {COUNTS_MAX} counts is within {RISE_MAX} of what is recorded"
 
 
 def main() -> None:

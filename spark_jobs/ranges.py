@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from adapter.acls.table import SPARK_GROUP
 from spark_jobs.errors import SparkJobError
 
 STALL_S = 60.0
@@ -19,7 +20,7 @@ POLL_S = 0.5
 FETCH_COUNT = 5_000
 GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 CONSUMER: Mapping[str, Any] = {
-    "group.id": "mqk-spark",
+    "group.id": SPARK_GROUP,
     "enable.auto.commit": False,
     "isolation.level": "read_committed",
     "auto.offset.reset": "error",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import RecordBatch, array
 
+from adapter.acls.table import SPARK_GROUP
 from adapter.format.names import queue_topic
 from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
@@ -46,7 +47,9 @@ class SpanReader:
         self._queue_manager = queue_manager
         self._fail_on_data_loss = fail_on_data_loss
         ahead = {"queued.min.messages": str(min(count, AHEAD_MAX))}
-        self._pages = KafkaPageReader(queue_manager, bootstrap_servers, {**ahead, **options})
+        self._pages = KafkaPageReader(
+            queue_manager, bootstrap_servers, {**ahead, **options}, SPARK_GROUP
+        )
 
     def rows(
         self, queue: str, incarnation: int, lane: int, spans: Sequence[SeqSpan]

@@ -139,7 +139,7 @@ class PartitionConsumer:
 
     def _failure(self, place: Partition, seq: int, error: KafkaException) -> PagesUnavailableError:
         kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
-        why = explain(error, "Read", place[0], group=CLIENT)
+        why = explain(error, "Read", place[0], group=self._settings.get("group.id", ""))
         return self._unread(place, seq, why, kind)
 
     def _unread(

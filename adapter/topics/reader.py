@@ -356,8 +356,13 @@ class KafkaPageReader:
     """
 
     def __init__(
-        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+        self,
+        queue_manager: str,
+        bootstrap_servers: str,
+        options: Mapping[str, str],
+        group: str = CLIENT,
     ) -> None:
+        """group: of the consumers, which may have the right to describe just that."""
         self._queue_manager = queue_manager
         settings: dict[str, Any] = {
             **TIMINGS,
@@ -368,7 +373,7 @@ class KafkaPageReader:
             "fetch.error.backoff.ms": 20,
             **options,
             "bootstrap.servers": bootstrap_servers,
-            "group.id": CLIENT,  # asked for by the client, never used
+            "group.id": group,  # asked for by the client, never used
             **ASSIGNED,
             "enable.partition.eof": True,
             "isolation.level": "read_committed",

@@ -37,6 +37,8 @@ from adapter.server.kafka_wiring import KafkaSettings, Wired, wire
 from adapter.server.own_schemas import ON_TOPIC
 from adapter.topics.admin import TopicAdmin, TopicSettings, progress_spec
 from spark_jobs import ranges
+from spark_jobs.errors import SparkJobError
+from spark_jobs.spans import SpanReader
 from spark_jobs.topics import choose
 from tests.docs.acls import EXAMPLE
 from tests.support.acl_site import USERS, WITHIN_S, AclSite, GrantedRight, rights
@@ -436,6 +438,19 @@ def read_ranges(cluster: Cluster, role: str) -> None:
     assert read
 
 
+def read_spans(cluster: Cluster, role: str) -> None:
+    """Read a queue's messages as tasks of the source `mq` do in read mode get."""
+    client = cluster.client(role)
+    reader = SpanReader("QM1", client["bootstrap.servers"], client, 1, fail_on_data_loss=False)
+    try:
+        bounds = cluster.bounds(names.queue_topic("QM1", "ORDERS"))
+        lanes = [lane for lane, (first, end) in bounds.items() if first < end]
+        rows = [reader.rows("ORDERS", 0, lane, [(0, 1)]) for lane in lanes]
+        assert sum(batch.num_rows for batches in rows for batch in batches)
+    finally:
+        reader.close()
+
+
 def read_as_member(cluster: Cluster, role: str) -> None:
     """Read a queue's topic as a member of a consumer group."""
     (group,) = EXAMPLE.groups
@@ -541,6 +556,17 @@ def test_each_right_is_needed(running: QueueManager, one: RightNeeded) -> None:
         pytest.raises(Exception, match=re.escape(one.says)),
     ):
         one.step(cluster, one.role)
+
+
+def test_spark_gets_with_the_rights_that_it_browses_with(running: QueueManager) -> None:
+    cluster = running.cluster
+    read_spans(cluster, "spark")
+    right = GrantedRight("spark", GROUP, "mqk-spark", "Describe")
+    with (
+        cluster.site.without(right),
+        pytest.raises(SparkJobError, match="Kafka denies Describe on group mqk-spark"),
+    ):
+        read_spans(cluster, "spark")
 
 
 def test_every_right_of_the_table_is_withdrawn_once() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from adapter.acls.table import SPARK_GROUP
 from spark_jobs.errors import SparkJobError
 
 STALL_S = 60.0
@@ -19,8 +18,10 @@ STALL_S = 60.0
 POLL_S = 0.5
 FETCH_COUNT = 5_000
 GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+GROUP = "mqk-spark"
+"""Which tasks have the right to describe: `mqk acl list --role spark`."""
 CONSUMER: Mapping[str, Any] = {
-    "group.id": SPARK_GROUP,
+    "group.id": GROUP,
     "enable.auto.commit": False,
     "isolation.level": "read_committed",
     "auto.offset.reset": "error",

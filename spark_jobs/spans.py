@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import RecordBatch, array
 
-from adapter.acls.table import SPARK_GROUP
 from adapter.format.names import queue_topic
 from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
+from spark_jobs.ranges import GROUP
 from spark_jobs.lane_rows import LaneRows
 
 SeqSpan = tuple[int, int]
@@ -48,7 +48,7 @@ class SpanReader:
         self._fail_on_data_loss = fail_on_data_loss
         ahead = {"queued.min.messages": str(min(count, AHEAD_MAX))}
         self._pages = KafkaPageReader(
-            queue_manager, bootstrap_servers, {**ahead, **options}, SPARK_GROUP
+            queue_manager, bootstrap_servers, {**ahead, **options}, GROUP
         )
 
     def rows(

@@ -6,6 +6,7 @@ the name of the right, and works again when it is granted. One queue manager run
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -37,10 +38,10 @@ from adapter.server.kafka_wiring import KafkaSettings, Wired, wire
 from adapter.server.own_schemas import ON_TOPIC
 from adapter.topics.admin import TopicAdmin, TopicSettings, progress_spec
 from spark_jobs import ranges
-from spark_jobs.errors import SparkJobError
 from spark_jobs.spans import SpanReader
 from spark_jobs.topics import choose
 from tests.docs.acls import EXAMPLE
+from tests.support import queue_topic
 from tests.support.acl_site import USERS, WITHIN_S, AclSite, GrantedRight, rights
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic
@@ -191,6 +192,7 @@ def running(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
             assert one.results.values(1) == [b"1"]
             qm.put("Q", b"far", queue_manager="QM2")
             until(lambda: one.sent() == 1)
+            assert next(queue_topic.committed(cluster.operator, names.queue_topic("QM1", "ORDERS")))
             until(one.is_copied)
             until(lambda: REGISTERED in server.said())
             yield one
@@ -429,26 +431,14 @@ def committed(consumer: Consumer) -> int:
 
 
 def read_ranges(cluster: Cluster, role: str) -> None:
-    """Read a queue's topic as tasks of the source `mq` do."""
-    admin = AdminClient({**cluster.client(role)})
-    topic = choose(admin.list_topics(timeout=WITHIN_S).topics, "ORDERS", "QM1")
-    read = 0
-    for lane, (first, end) in cluster.bounds(topic).items():
-        read += len(list(ranges.records(cluster.client(role), topic, lane, first, end)))
-    assert read
-
-
-def read_spans(cluster: Cluster, role: str) -> None:
-    """Read a queue's messages as tasks of the source `mq` do in read mode get."""
+    """Read a queue's topic as tasks of the source `mq` do: to browse, and to get."""
     client = cluster.client(role)
-    reader = SpanReader("QM1", client["bootstrap.servers"], client, 1, fail_on_data_loss=False)
-    try:
-        bounds = cluster.bounds(names.queue_topic("QM1", "ORDERS"))
-        lanes = [lane for lane, (first, end) in bounds.items() if first < end]
-        rows = [reader.rows("ORDERS", 0, lane, [(0, 1)]) for lane in lanes]
-        assert sum(batch.num_rows for batches in rows for batch in batches)
-    finally:
-        reader.close()
+    topic = choose(AdminClient({**client}).list_topics(timeout=WITHIN_S).topics, "ORDERS", "QM1")
+    bounds = [(lane, one) for lane, one in cluster.bounds(topic).items() if one[0] < one[1]]
+    assert all(list(ranges.records(client, topic, lane, *one)) for lane, one in bounds)
+    spans = SpanReader("QM1", client["bootstrap.servers"], client, 1, fail_on_data_loss=False)
+    with contextlib.closing(spans):
+        assert any(list(spans.rows("ORDERS", 0, lane, [(0, 1)])) for lane, _ in bounds)
 
 
 def read_as_member(cluster: Cluster, role: str) -> None:
@@ -556,17 +546,6 @@ def test_each_right_is_needed(running: QueueManager, one: RightNeeded) -> None:
         pytest.raises(Exception, match=re.escape(one.says)),
     ):
         one.step(cluster, one.role)
-
-
-def test_spark_gets_with_the_rights_that_it_browses_with(running: QueueManager) -> None:
-    cluster = running.cluster
-    read_spans(cluster, "spark")
-    right = GrantedRight("spark", GROUP, "mqk-spark", "Describe")
-    with (
-        cluster.site.without(right),
-        pytest.raises(SparkJobError, match="Kafka denies Describe on group mqk-spark"),
-    ):
-        read_spans(cluster, "spark")
 
 
 def test_every_right_of_the_table_is_withdrawn_once() -> None:

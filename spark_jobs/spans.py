@@ -16,8 +16,8 @@ from adapter.format.names import queue_topic
 from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
-from spark_jobs.ranges import GROUP
 from spark_jobs.lane_rows import LaneRows
+from spark_jobs.ranges import GROUP
 
 SeqSpan = tuple[int, int]
 """The first and the last seq of adjacent messages."""
@@ -47,9 +47,7 @@ class SpanReader:
         self._queue_manager = queue_manager
         self._fail_on_data_loss = fail_on_data_loss
         ahead = {"queued.min.messages": str(min(count, AHEAD_MAX))}
-        self._pages = KafkaPageReader(
-            queue_manager, bootstrap_servers, {**ahead, **options}, GROUP
-        )
+        self._pages = KafkaPageReader(queue_manager, bootstrap_servers, {**ahead, **options}, GROUP)
 
     def rows(
         self, queue: str, incarnation: int, lane: int, spans: Sequence[SeqSpan]

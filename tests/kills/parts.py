@@ -133,6 +133,13 @@ PARTS: dict[str, Part] = {
             "tests/unit/aio/test_channel_cancels.py",
         ),
     ),
+    "avro": Part(
+        shows="1,000 random pairs of schemas: Java and we make the same of a value",
+        commands=(
+            long("tests/spark/test_values_resolved.py", "tests/unit/registry/test_resolution.py"),
+        ),
+        short=("tests/spark/test_values_resolved.py", "tests/unit/registry/test_resolution.py"),
+    ),
     "examples": Part(
         shows="what generating tests draw, ten times as often",
         commands=(long(*GENERATING),),

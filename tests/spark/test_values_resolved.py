@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.avro.functions import from_avro
 
-from adapter.errors import InvalidSchema
+from adapter.errors import InvalidSchema, SchemaIncompatible
 from adapter.registry import topic
 from adapter.registry.frame import FRAME, MAGIC
 from adapter.registry.http import RegistryServer
@@ -17,6 +17,8 @@ from adapter.registry.resolution import Resolution
 from adapter.registry.rest import RestRegistry
 from spark_jobs import sources
 from tests.support.avro_cases import CASES, REFUSED, A, B, Case, aliased, record, written
+from tests.support.avro_pairs import Pair
+from tests.support.examples import few
 
 ENDLESS = "a type that contains itself"
 """Spark has no such types."""
@@ -55,6 +57,33 @@ def test_java_resolves_the_cases_alike(spark: SparkSession, mode: str) -> None:
         assert [theirs for theirs, _ in pairs] == [ours for _, ours in pairs]
     else:
         assert [one.it for one in row] == [None] * len(columns)
+
+
+PAIRS = 40
+"""So many of random schemas in one query: Spark compiles each of them."""
+
+
+@pytest.mark.parametrize("first", few(range(0, 1000, PAIRS), 2))
+def test_java_resolves_random_schemas_alike(spark: SparkSession, first: int) -> None:
+    pairs = [Pair(seed) for seed in range(first, first + PAIRS)]
+    columns, is_fit = [], []
+    for pair in pairs:
+        columns.append(read_by_java(pair.data, pair.writer, pair.reader, "PERMISSIVE"))
+        resolution = Resolution(json.dumps(pair.writer), json.dumps(pair.reader))
+        try:
+            ours = resolution.rewrite(pair.data)
+        except SchemaIncompatible:
+            is_fit.append(False)
+            ours = pair.data
+        else:
+            is_fit.append(True)
+        columns.append(read_by_java(ours, pair.reader, pair.reader, "PERMISSIVE"))
+    row = spark.range(1).select(*(one.alias(f"c{n}") for n, one in enumerate(columns))).collect()[0]
+    for number, fits in enumerate(is_fit):
+        theirs, ours_read = row[2 * number], row[2 * number + 1]
+        where = f"seed {first + number}"
+        assert (theirs.it is not None) == fits, where
+        assert not fits or theirs == ours_read, where
 
 
 def with_value(spark: SparkSession, url: str, case: Case) -> list[Row]:

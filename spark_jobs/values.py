@@ -32,10 +32,11 @@ from adapter.errors import (
     SchemaIncompatible,
     SchemaNotFound,
 )
+from adapter.registry import values
 from adapter.registry.frame import FRAME, parse, schema_id_of
 from adapter.registry.resolution import Resolution
 from adapter.registry.rest import RestRegistry
-from adapter.registry.values import Values
+from adapter.registry.values import Parsed, Values
 from spark_jobs.descriptors import QUEUE_METADATA
 from spark_jobs.errors import SparkJobError, explain
 
@@ -61,16 +62,13 @@ def with_value(
     """
     reader = reader_schema(df, registry_url, schema)
     body = F.col("body")
-    if registry_url is None:
-        avro, reason = body, F.lit(None).cast("string")
-    else:
-        df = df.withColumn("_avro", _reading(registry_url, reader)(body))
-        avro, reason = F.col("_avro.avro"), F.col("_avro.reason")
+    df = df.withColumn("_avro", _reading(registry_url, reader)(body))
+    avro, reason = F.col("_avro.avro"), F.col("_avro.reason")
     written, wanted = _around(reader)
     options = {"mode": "PERMISSIVE", "avroSchema": wanted}
     try:
         df = df.withColumn("_value", from_avro(avro, written, options))
-        df = df.withColumn(REASON, F.coalesce(reason, _refusal(registry_url)))
+        df = df.withColumn(REASON, F.coalesce(reason, _refusal()))
         return df.withColumn(VALUE, F.col(f"_value.{VALUE}")).drop("_avro", "_value")
     except (PySparkException, Py4JJavaError) as problem:
         raise InvalidSchema(f"Spark has no type for this schema: {explain(problem)}") from problem
@@ -88,13 +86,9 @@ def _around(reader: str) -> tuple[str, str]:
     return written, wanted
 
 
-def _refusal(registry_url: str | None) -> Column:
+def _refusal() -> Column:
     """The reason if Spark's decoder has not read a value, else null."""
-    text = (
-        "the body is not a value of the schema"
-        if registry_url is None
-        else "Spark refuses the value: its type in Spark cannot hold it (from_avro, mode FAILFAST)"
-    )
+    text = "Spark refuses the value: its type in Spark cannot hold it (from_avro, mode FAILFAST)"
     return F.when(F.col(f"_value.{READ}").isNull(), F.lit(text))
 
 
@@ -131,13 +125,27 @@ def _latest(messages: DataFrame, registry_url: str) -> str:
         registry.close()
 
 
-def _reading(registry_url: str, reader: str):  # type: ignore[no-untyped-def]  # a UDF has no type
+def _reading(registry_url: str | None, reader: str):  # type: ignore[no-untyped-def]  # it has no type
     """The function that makes Avro of the reader's schema of a body, or says why it cannot."""
 
     def read(body: bytes | None) -> tuple[bytes | None, str | None]:
-        return reread(registry_url, reader, bytes(body or b""))
+        data = bytes(body or b"")
+        return checked(reader, data) if registry_url is None else reread(registry_url, reader, data)
 
     return F.udf(read, "avro binary, reason string")  # type: ignore[call-overload, unused-ignore]
+
+
+def checked(reader: str, body: bytes) -> tuple[bytes | None, str | None]:
+    """Return a body that is a value; or why it is not one.
+
+    Java makes room for as many bytes as a length says before it reads them: a body of five bytes
+    would end an executor, again and again.
+    """
+    try:
+        values.read(body, 0, _parsed(reader))
+    except (*values.DAMAGED, NotAvro):
+        return None, "the body is not a value of the schema"
+    return body, None
 
 
 def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, str | None]:
@@ -154,6 +162,11 @@ def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, s
         return None, problem.text
     except Error as problem:
         raise SparkJobError(f"mqk: {problem.text}") from None
+
+
+@lru_cache(maxsize=READERS_MAX)
+def _parsed(reader: str) -> Parsed:
+    return values.parsed(0, reader, "the reader's schema")
 
 
 @lru_cache(maxsize=READERS_MAX)

@@ -113,15 +113,15 @@ class ValueReader:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidSchema(f"{name} is not a valid Avro schema: {error!r}") from error
 
-    def read(self, frame: bytes) -> Any:
-        """Return the value behind the id of its schema: of str, int, float, bool, bytes, None, dict
-        and list.
+    def read(self, data: bytes, at: int = FRAME.size) -> Any:
+        """Return the value that begins at a byte, by default behind the id of its schema: of str,
+        int, float, bool, bytes, None, dict and list.
 
         Raises NotAvro for bytes that are no value of the schema, or that say too much.
         """
-        source = Input(frame, FRAME.size)
+        source = Input(data, at)
         value = self._read(source)
-        left = len(frame) - source.at
+        left = len(data) - source.at
         if left:
             raise NotAvro(f"{left} bytes stand behind it")
         return value

@@ -85,18 +85,18 @@ class Values:
         registered there if it is not yet. Raises NotAvro for a value that does not fit,
         SchemaNotFound, SchemaIncompatible, InvalidSchema, RegistryNotAvailable.
         """
-        parsed = self._writer(schema, subject, register=register)
+        found = self._writer(schema, subject, register=register)
         out = io.BytesIO()
-        out.write(FRAME.pack(MAGIC, parsed.schema_id))
+        out.write(FRAME.pack(MAGIC, found.schema_id))
         try:
-            if parsed.guard is not None:
+            if found.guard is not None:
                 python_values.check_depth(value)
-            python_values.check(value, parsed.schema)
+            python_values.check(value, found.schema)
             # Strict: a misspelt field must not be left out without a word.
-            fastavro.schemaless_writer(out, parsed.schema, value, strict_allow_default=True)
+            fastavro.schemaless_writer(out, found.schema, value, strict_allow_default=True)
         except python_values.UNFIT as error:
             raise NotAvro(
-                f"a value does not fit schema {parsed.schema_id} of subject {subject or schema!r}: "
+                f"a value does not fit schema {found.schema_id} of subject {subject or schema!r}: "
                 f"{error}; nothing was put",
                 subject,
             ) from error
@@ -112,18 +112,8 @@ class Values:
         """
         written = self.by_id(schema_id_of(body))
         reader = None if schema is None else self._reader(schema).schema
-        if written.guard is not None:
-            written.guard.read(body)
-        source = io.BytesIO(body)
-        source.seek(FRAME.size)
         try:
-            value = fastavro.schemaless_reader(
-                source,
-                written.schema,
-                reader,
-                return_record_name=named,
-                return_record_name_override=named,
-            )
+            value = read(body, FRAME.size, written, reader, named=named)
         except SchemaResolutionError as error:
             raise SchemaIncompatible(
                 f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error}"
@@ -141,7 +131,7 @@ class Values:
         kept = self._known(schema_id)
         if kept is None:
             text = self._ask().schema(schema_id)
-            kept = self._keep(schema_id, _parsed(schema_id, text, f"schema {schema_id}"))
+            kept = self._keep(schema_id, parsed(schema_id, text, f"schema {schema_id}"))
         return kept
 
     def statistics(self) -> dict[str, int]:
@@ -169,14 +159,14 @@ class Values:
                 schema_id = self._ask().register(subject, text)
             else:
                 schema_id = self._ask().lookup(subject, text).schema_id
-            kept = self._keep((subject, text), _parsed(schema_id, text, subject))
+            kept = self._keep((subject, text), parsed(schema_id, text, subject))
         return kept
 
     def _reader(self, schema: SchemaName) -> Parsed:
         text = text_of(schema)
         if text is not None:
             kept = self._known(text)
-            return kept or self._keep(text, _parsed(0, text, "the schema given"))
+            return kept or self._keep(text, parsed(0, text, "the schema given"))
         match schema:
             case int():
                 return self.by_id(schema)
@@ -202,7 +192,7 @@ class Values:
 
     def _of(self, found: Registered) -> Parsed:
         name = f"{found.subject} version {found.version}"
-        return _parsed(found.schema_id, found.schema, name)
+        return parsed(found.schema_id, found.schema, name)
 
     def _known(self, name: object) -> Parsed | None:
         with self._lock:
@@ -219,6 +209,24 @@ class Values:
         return found
 
 
+def read(data: bytes, at: int, written: Parsed, reader: Any = None, *, named: bool = False) -> Any:
+    """Read a value that begins at a byte. reader, named: see Values.decode().
+
+    Raises NotAvro, or one of DAMAGED, for what is no value; SchemaResolutionError.
+    """
+    if written.guard is not None:
+        written.guard.read(data, at)
+    source = io.BytesIO(data)
+    source.seek(at)
+    return fastavro.schemaless_reader(
+        source,
+        written.schema,
+        reader,
+        return_record_name=named,
+        return_record_name_override=named,
+    )
+
+
 def text_of(schema: SchemaName) -> str | None:
     """Return the text of a schema that is given itself, or by its file; None for one by name."""
     if isinstance(schema, Mapping):
@@ -233,7 +241,8 @@ def text_of(schema: SchemaName) -> str | None:
     return None
 
 
-def _parsed(schema_id: int, text: str, name: str) -> Parsed:
+def parsed(schema_id: int, text: str, name: str) -> Parsed:
+    """Parse a schema. name: of it, for errors. Raises InvalidSchema."""
     schema = parse(text, name)
     guard = ValueReader(text, name) if python_values.is_unbounded(schema) else None
     return Parsed(schema_id, python_values.prepare(schema), guard)

@@ -46,12 +46,12 @@ class Input:
     __slots__ = ("at", "data", "depth", "room", "values")
 
     def __init__(self, data: bytes, at: int, *, is_bounded: bool = True) -> None:
-        """is_bounded: an account is kept of what is read."""
+        """is_bounded: an account is kept of how many values are read."""
         self.data = data
         self.at = at
         size = len(data) - at
         self.values = min(VALUES_MAX, VALUES_LEAST + size) if is_bounded else sys.maxsize
-        self.room = ROOM_LEAST + ROOM_PER_BYTE * size if is_bounded else sys.maxsize
+        self.room = ROOM_LEAST + ROOM_PER_BYTE * size
         self.depth = 0
 
     def count(self, values: int = 1) -> None:

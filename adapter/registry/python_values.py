@@ -28,6 +28,14 @@ from fastavro.validation import ValidationError
 from fastavro.write import LOGICAL_WRITERS
 
 from adapter.registry.bounded_values import DEPTH_MAX
+from adapter.registry.default_bytes import (
+    INT_MAX,
+    LONG_MAX,
+    NAMED,
+    DefaultBytes,
+    kind_of,
+    named_types,
+)
 
 OWN = "mqk."
 """Begins the names of the logical types that only this module writes into schemas."""
@@ -40,29 +48,42 @@ TIMES = (
 DECIMALS = ("bytes-decimal", "fixed-decimal")
 DECIMAL_BYTES_MAX = 512
 """Of a decimal: more than a thousand digits. What it takes to read one grows with its square."""
-NAMED = ("record", "error", "enum", "fixed")
 UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
 def prepare(schema: Any) -> Any:
     """Return a schema that fastavro has parsed, as this module wants it; the schema is changed.
 
-    A default that is no value of its field stays as it is: what has the field can be read.
+    A default that is no value of its field stays as it is: what has the field can be read. Raises
+    InvalidSchema if defaults are too long.
     """
     for holder, key in _types(schema):
         holder[key] = _own(holder[key])
-    known = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
-    for record in _records(schema):
-        for field in record["fields"]:
-            if "default" in field:
-                with suppress(*UNFIT):
-                    field["default"] = _default(field["type"], field["default"], known)
-    return _own(schema)
+    schema = _own(schema)
+    known = dict(named_types(schema))
+    # All before any is replaced: a default may need those of the records within.
+    for field, data in list(_defaults(schema, DefaultBytes(known))):
+        with suppress(*UNFIT):
+            field["default"] = _read(field["type"], data, known)
+    # Else fastavro parses an array or a map again, whose defaults are no JSON any more.
+    return schema | _parsed(known) if isinstance(schema, dict) else schema
+
+
+def _parsed(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what fastavro writes into a schema that it has parsed."""
+    return {"__fastavro_parsed": True, "__named_schemas": known}
+
+
+def _read(kind: Any, data: bytes, known: Mapping[str, Any]) -> Any:
+    """Return the Python value of bytes."""
+    record = {"type": "record", "name": "default", "fields": [{"name": "it", "type": kind}]}
+    schema = record | _parsed(known)
+    return fastavro.schemaless_reader(io.BytesIO(data), schema, None)["it"]  # type: ignore[call-overload, index]
 
 
 def is_unbounded(schema: Any) -> bool:
-    """Whether a few bytes can stand for a value of any size or depth: a schema contains itself, or
-    an array has elements of no bytes, as null has.
+    """Whether a few bytes can stand for a value of any size or depth: a schema contains itself, an
+    array has elements of no bytes, as null has, or a value has many more parts than bytes.
     """
     try:
         _least(schema, {})
@@ -75,33 +96,48 @@ class _Unbounded(Exception):  # noqa: N818 -- it says what the schema is
     """What is_unbounded() looks for was found."""
 
 
-def _least(schema: Any, sizes: dict[str, int | None]) -> int:
-    """Return how many bytes a value of a type has at least. Raises _Unbounded.
+PARTS_PER_BYTE, PARTS_BESIDE = 8, 100
+"""So many parts a value may have for each of its bytes, and beside these; not in an array."""
+_Least = tuple[int, int]
+"""Of a value: how many bytes it has at least, and how many parts it then has."""
 
-    sizes: of the named types that were met; None while one is being walked through. Each type is
+
+def _least(schema: Any, known: dict[str, _Least | None]) -> _Least:
+    """Return what a value of a type has at least. Raises _Unbounded.
+
+    known: of the named types that were met; None while one is being walked through. Each type is
     walked through once, however often it is named.
     """
     if isinstance(schema, list):
         for one in schema:
-            _least(one, sizes)
-        return 1
+            _least(one, known)
+        return 1, 1
     if isinstance(schema, str):
-        size = sizes.get(schema, int(schema != "null"))
-        if size is None:
+        least = known.get(schema, (int(schema != "null"), 1))
+        if least is None:
             raise _Unbounded
-        return size
+        return least
     kind = schema["type"]
     if kind in NAMED:
-        sizes[schema["name"]] = None
-        parts = (_least(field["type"], sizes) for field in schema.get("fields", ()))
-        size = {"fixed": int(schema.get("size", 0)), "enum": 1}.get(kind, 0) + sum(parts)
-        sizes[schema["name"]] = size
-        return size
-    if kind == "array" and not _least(schema["items"], sizes):
+        return _least_of_named(schema, kind, known)
+    if kind in ("array", "map"):
+        size, parts = _least(schema["items" if kind == "array" else "values"], known)
+        if parts > PARTS_PER_BYTE * (size + (kind == "map")):
+            raise _Unbounded
+        return 1, 1
+    return _least(kind, known)
+
+
+def _least_of_named(schema: Any, kind: str, known: dict[str, _Least | None]) -> _Least:
+    known[schema["name"]] = None
+    fields = [_least(field["type"], known) for field in schema.get("fields", ())]
+    size = {"fixed": int(schema.get("size", 0)), "enum": 1}.get(kind, 0)
+    size += sum(one for one, _ in fields)
+    parts = 1 + sum(one for _, one in fields)
+    if parts > PARTS_PER_BYTE * size + PARTS_BESIDE:
         raise _Unbounded
-    if kind == "map":
-        _least(schema["values"], sizes)
-    return _least(kind, sizes) if kind not in ("array", "map") else 1
+    known[schema["name"]] = size, parts
+    return size, parts
 
 
 def check_depth(value: Any) -> None:
@@ -160,14 +196,19 @@ def _types(schema: Any) -> Iterator[tuple[Any, Any]]:
         yield from _types(field["type"])
 
 
-def _records(schema: Any) -> Iterator[dict[str, Any]]:
-    """Walk through the records of a schema, the innermost first: a default may need theirs."""
-    found = (schema, *(holder[key] for holder, key in _types(schema)))
-    yield from (one for one in reversed(found) if isinstance(one, dict) and "fields" in one)
+def _defaults(schema: Any, defaults: DefaultBytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Walk through the fields that have defaults: the field, and the bytes of its default."""
+    for one in (schema, *(holder[key] for holder, key in _types(schema))):
+        for field in one.get("fields", ()) if isinstance(one, dict) else ():
+            if "default" in field:
+                with suppress(*UNFIT):
+                    yield field, defaults.of(field["type"], field["default"])
 
 
 def _own(schema: Any) -> Any:
     """Return a type with the logical type of this module, where it has one."""
+    if isinstance(schema, list):
+        return _with_whole_numbers([_own(one) for one in schema])
     if schema in ("float", {"type": "float"}):
         return {"type": "float", "logicalType": f"{OWN}float"}
     if isinstance(schema, dict) and "logicalType" in schema:
@@ -177,53 +218,17 @@ def _own(schema: Any) -> Any:
     return schema
 
 
-def _default(kind: Any, default: Any, known: Mapping[str, Any]) -> Any:
-    """Return the Python value of a default, which JSON has: it is written, and read again."""
-    schema = {
-        "type": "record",
-        "name": "default",
-        "fields": [{"name": "it", "type": kind}],
-        "__fastavro_parsed": True,
-        "__named_schemas": known,
-    }
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, schema, {"it": _raw(kind, default, known)})
-    out.seek(0)
-    return fastavro.schemaless_reader(out, schema, None)["it"]  # type: ignore[call-overload, index]
-
-
-def _raw(kind: Any, default: Any, known: Mapping[str, Any]) -> Any:
-    """Return a default as fastavro writes it: bytes are no text, as in JSON, but bytes."""
-    if isinstance(kind, str) and kind in known:
-        kind = known[kind]
-    if isinstance(kind, list):
-        for one in kind:  # Avro 1.12: of any type of the union; before, of the first one
-            raw = _raw(one, default, known)
-            if _is_plain(one, raw, known):
-                return raw
-        return default
-    name = kind["type"] if isinstance(kind, dict) else kind
-    if name in ("bytes", "fixed") and isinstance(default, str):
-        return default.encode("latin-1")
-    if name in ("float", "double") and isinstance(default, str):
-        return float(default)
-    if name == "array":
-        return [_raw(kind["items"], one, known) for one in default]
-    if name == "map":
-        return {key: _raw(kind["values"], one, known) for key, one in default.items()}
-    if name in ("record", "error"):
-        return {
-            field["name"]: _raw(field["type"], default[field["name"]], known)
-            for field in kind["fields"]
-            if field["name"] in default
-        }
-    return default
-
-
-def _is_plain(kind: Any, raw: Any, known: Mapping[str, Any]) -> bool:
-    """Whether a default may be of one type of a union."""
-    schema = {"type": "array", "items": kind, "__fastavro_parsed": True, "__named_schemas": known}
-    return bool(fastavro.validate([raw], schema, raise_errors=False))
+def _with_whole_numbers(types: list[Any]) -> list[Any]:
+    """Let a whole number be the int or the long of a union, and no float or double of it: a double
+    may not have all of its digits.
+    """
+    whole = next((one for one in ("long", "int") if one in map(kind_of, types)), None)
+    return [
+        {"type": kind_of(one), "logicalType": f"{OWN}beside-{whole}"}
+        if whole is not None and kind_of(one) in ("float", "double")
+        else one
+        for one in types
+    ]
 
 
 def _or_as_stored(read: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,6 +279,15 @@ def _float(value: Any, _schema: Any) -> Any:
     return Unfit(value) if is_number and FLOAT_MAX <= abs(value) < math.inf else value
 
 
+def _beside(most: int) -> Callable[[Any, Any], Any]:
+    def tried(value: Any, schema: Any) -> Any:
+        if isinstance(value, int) and -most - 1 <= value <= most:
+            return Unfit(value)
+        return _float(value, schema) if schema["type"] == "float" else value
+
+    return tried
+
+
 def _register() -> None:
     """Tell fastavro the logical types; their names are no other program's."""
     for kind in (*TIMES, *DECIMALS):
@@ -286,6 +300,9 @@ def _register() -> None:
             _written_decimal(LOGICAL_WRITERS[kind]) if kind in DECIMALS else LOGICAL_WRITERS[kind]
         )
     LOGICAL_WRITERS[f"float-{OWN}float"] = _float
+    for whole, most in (("int", INT_MAX), ("long", LONG_MAX)):
+        for kind in ("float", "double"):
+            LOGICAL_WRITERS[f"{kind}-{OWN}beside-{whole}"] = _beside(most)
 
 
 _register()

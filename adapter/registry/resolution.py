@@ -18,19 +18,26 @@ Logical types are what they are stored as. This module asks no registry.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapter.errors import InvalidSchema, NotAvro, SchemaIncompatible
 from adapter.registry import python_values
 from adapter.registry.bounded_values import Input
+from adapter.registry.default_bytes import (
+    INT_MAX,
+    NUMBERS,
+    DefaultBytes,
+    key_of,
+    kind_of,
+    long_of,
+    name_of,
+    named_types,
+)
 from adapter.registry.frame import parse
 
 Step = Callable[[Input, bytearray], None]
-RECORDS = ("record", "error")
-NAMED = (*RECORDS, "enum", "fixed")
+NAMED = ("record", "enum", "fixed")
 WIDER: Mapping[str, tuple[str, ...]] = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -39,10 +46,10 @@ WIDER: Mapping[str, tuple[str, ...]] = {
     "bytes": ("string",),
 }
 """What a value of a type is read as if the reader does not have the type."""
-NUMBERS = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 PAIRS_MAX = 20_000
 """Pairs of types that two schemas may have: as many as a registry compares."""
-INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+FLOAT_BITS = 24
+"""Of a number of 32 bits with a point: of what it says of a whole number."""
 
 
 class Resolution:
@@ -52,8 +59,9 @@ class Resolution:
         """Both as JSON. Raises InvalidSchema."""
         written, read = parse(writer, "the writer's schema"), parse(reader, "the reader's schema")
         self._is_bounded = python_values.is_unbounded(written)
+        names = dict(named_types(written)), dict(named_types(read))
         try:
-            self._step = _Pairs(dict(_names(written)), dict(_names(read))).resolve(written, read)
+            self._step = _Pairs(*names).resolve(written, read)
         except RecursionError:
             raise InvalidSchema("a schema is nested too deep") from None
 
@@ -87,6 +95,7 @@ class _Pairs:
         self._written = written
         self._read = read
         self._renamed, self._fields = _aliases(read)
+        self._defaults = DefaultBytes(read)
         self._made: dict[tuple[str, str], Step] = {}
         self._unfit: set[tuple[str, str]] = set()
         """Pairs of records of which a field does not fit."""
@@ -95,13 +104,11 @@ class _Pairs:
 
     def resolve(self, w: Any, r: Any) -> Step:
         """Return the step of two types. Raises InvalidSchema if there are too many of them."""
-        self._pairs += 1
-        if self._pairs > PAIRS_MAX:
-            raise InvalidSchema(f"these schemas have more than {PAIRS_MAX:,} pairs of types")
-        w, r = self._written.get(_key(w), w), self._read.get(_key(r), r)
-        kind, wanted = _kind(w), _kind(r)
+        self._count()
+        w, r = self._written.get(key_of(w), w), self._read.get(key_of(r), r)
+        kind, wanted = kind_of(w), kind_of(r)
         if kind == "union":
-            return _branch([self.resolve(one, r) for one in w])
+            return self._from_union(w, r)
         if wanted == "union":
             return self._into_union(w, r)
         if kind != wanted:
@@ -119,12 +126,67 @@ class _Pairs:
                 return _blocks(self.resolve(w["values"], r["values"]), has_keys=True)
         return COPIES[kind]
 
+    def _count(self) -> None:
+        self._pairs += 1
+        if self._pairs > PAIRS_MAX:
+            raise InvalidSchema(f"these schemas have more than {PAIRS_MAX:,} pairs of types")
+
+    def _from_union(self, w: list[Any], r: Any) -> Step:
+        if self._copies is not self and self._are_alike(w, r, {}):
+            return self._copies.resolve(w, w)
+        names = [self._name_of(one) for one in self._types_of(w) if kind_of(one) in NAMED]
+        if len(set(names)) < len(names):
+            return _Unfit(f"by aliases of the reader's, two types of a union are {max(names)}")
+        return _branch([self.resolve(one, r) for one in w])
+
+    def _types_of(self, union: list[Any]) -> list[Any]:
+        return [self._written.get(key_of(one), one) for one in union]
+
+    def _are_alike(self, w: Any, r: Any, seen: dict[tuple[int, int], bool]) -> bool:
+        """Whether types are the same but for namespaces, aliases and defaults: then a union is read
+        type by type. seen: pairs of records, which are alike until a field says otherwise.
+        """
+        self._count()
+        w, r = self._written.get(key_of(w), w), self._read.get(key_of(r), r)
+        kind = kind_of(w)
+        if kind != kind_of(r):
+            return False
+        if kind in NAMED and _short(self._name_of(w)) != _short(r["name"]):
+            return False
+        match kind:
+            case "union":
+                pairs = zip(w, r, strict=False)
+                return len(w) == len(r) and all(self._are_alike(*one, seen) for one in pairs)
+            case "array":
+                return self._are_alike(w["items"], r["items"], seen)
+            case "map":
+                return self._are_alike(w["values"], r["values"], seen)
+            case "fixed":
+                return bool(w["size"] == r["size"])
+            case "enum":
+                return bool(w["symbols"] == r["symbols"])
+            case "record":
+                return self._records_are_alike(w, r, seen)
+        return True
+
+    def _records_are_alike(self, w: Any, r: Any, seen: dict[tuple[int, int], bool]) -> bool:
+        pair = id(w), id(r)
+        if pair not in seen:
+            seen[pair] = True
+            written = [(self._field_name(w, r, one["name"]), one["type"]) for one in w["fields"]]
+            read = [(one["name"], one["type"]) for one in r["fields"]]
+            seen[pair] = len(written) == len(read) and all(
+                name == wanted and self._are_alike(kind, other, seen)
+                for (name, kind), (wanted, other) in zip(written, read, strict=True)
+            )
+        return seen[pair]
+
     def _into_union(self, w: Any, r: list[Any]) -> Step:
         number = self._matching(w, r)
         if number is None:
-            names = ", ".join(_name(one) for one in r)
-            return _Unfit(f"a value of type {_name(w)} is no type of the union of {names}")
-        inner, index = self.resolve(w, r[number]), _long_of(number)
+            names = ", ".join(name_of(one) for one in r)
+            return _Unfit(f"a value of type {name_of(w)} is no type of the union of {names}")
+        inner, index = self.resolve(w, r[number]), long_of(number)
 
         def step(source: Input, out: bytearray) -> None:
             out += index
@@ -134,10 +196,11 @@ class _Pairs:
 
     def _matching(self, w: Any, r: list[Any]) -> int | None:
         """Say which type of a reader's union a writer's type is read as; None: as no one."""
-        kind = _kind(w)
+        kind = kind_of(w)
         like = None
-        for number, one in enumerate(self._read.get(_key(one), one) for one in r):
-            if _kind(one) != kind:
+        for number, one in enumerate(self._read.get(key_of(one), one) for one in r):
+            self._count()
+            if kind_of(one) != kind:
                 continue
             if kind not in NAMED or self._name_of(w) == one["name"]:
                 return number
@@ -146,7 +209,7 @@ class _Pairs:
                 like = number if like is None or is_alike else like
         if like is not None:
             return like
-        kinds = [_kind(self._read.get(_key(one), one)) for one in r]
+        kinds = [kind_of(self._read.get(key_of(one), one)) for one in r]
         return next((n for n, one in enumerate(kinds) if one in WIDER.get(kind, ())), None)
 
     def _fits(self, w: Any, r: Any) -> bool:
@@ -158,7 +221,13 @@ class _Pairs:
     def _name_of(self, w: Any) -> str:
         """Return the name that the reader knows a writer's type by."""
         name: str = w["name"]
-        return self._renamed.get((_kind(w), name), name)
+        return self._renamed.get((kind_of(w), name), name)
+
+    def _field_name(self, w: Any, r: Any, name: str) -> str:
+        """Return the name that a reader's record knows a writer's field by."""
+        if self._name_of(w) != r["name"]:
+            return name
+        return self._fields[r["name"]].get(name, name)
 
     def _record(self, w: Any, r: Any) -> Step:
         pair = w["name"], r["name"]
@@ -172,10 +241,11 @@ class _Pairs:
         return self._made[pair]
 
     def _record_made(self, w: Any, r: Any, pair: tuple[str, str]) -> Step:
-        renamed = self._fields.get(r["name"], {}) if self._name_of(w) == r["name"] else {}
-        written = [(renamed.get(one["name"], one["name"]), one["type"]) for one in w["fields"]]
+        written = [(self._field_name(w, r, one["name"]), one["type"]) for one in w["fields"]]
         wanted = {one["name"]: number for number, one in enumerate(r["fields"])}
         has = {name for name, _ in written}
+        if len(has) < len(written):
+            return _Unfit(f"by aliases of the reader's, two fields of {w['name']} have one name")
         blank: list[bytes] = [b""] * len(wanted)
         for number, field in enumerate(r["fields"]):
             if field["name"] in has:
@@ -183,7 +253,7 @@ class _Pairs:
             if "default" not in field:
                 return _Unfit(f"field {field['name']} of {r['name']} has no default")
             try:
-                blank[number] = _default(field["type"], field["default"], self._read)
+                blank[number] = self._defaults.of(field["type"], field["default"])
             except ValueError as error:
                 return _Unfit(f"the default of field {field['name']} of {r['name']}: {error}")
         fields: list[tuple[int, Step]] = []
@@ -201,7 +271,7 @@ class _Pairs:
         if _short(self._name_of(w)) != _short(r["name"]):
             return _Unfit(f"enum {w['name']} is not {r['name']}")
         symbols: list[str] = r["symbols"]
-        known = {symbol: _long_of(number) for number, symbol in enumerate(symbols)}
+        known = {symbol: long_of(number) for number, symbol in enumerate(symbols)}
         fallback = known.get(r.get("default", ""))
         indexes = [known.get(symbol, fallback) for symbol in w["symbols"]]
 
@@ -227,22 +297,6 @@ class _Pairs:
         return step
 
 
-def _names(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Walk through the named types of a schema that was parsed: their full names, and they."""
-    if isinstance(schema, list):
-        for one in schema:
-            yield from _names(one)
-    if not isinstance(schema, dict):
-        return
-    if schema["type"] in NAMED:
-        yield schema["name"], schema
-    for one in (
-        *(field["type"] for field in schema.get("fields", ())),
-        *(schema[key] for key in ("items", "values", "type") if key in schema),
-    ):
-        yield from _names(one)
-
-
 def _aliases(
     names: Mapping[str, Any],
 ) -> tuple[dict[tuple[str, str], str], dict[str, dict[str, str]]]:
@@ -253,7 +307,7 @@ def _aliases(
         space = name.rpartition(".")[0]
         for alias in one.get("aliases", ()):
             full = alias if "." in alias or not space else f"{space}.{alias}"
-            types[_kind(one), full] = name
+            types[kind_of(one), full] = name
         fields[name] = {
             alias: field["name"]
             for field in one.get("fields", ())
@@ -262,39 +316,8 @@ def _aliases(
     return types, fields
 
 
-def _key(schema: Any) -> str:
-    """Return the name by which a type is referred to, or nothing if it is given itself."""
-    return schema if isinstance(schema, str) else ""
-
-
-def _kind(schema: Any) -> str:
-    """Return what a type is: "union", or as Avro calls it."""
-    if isinstance(schema, list):
-        return "union"
-    kind = schema if isinstance(schema, str) else schema["type"]
-    if not isinstance(kind, str):
-        return _kind(kind)
-    return "record" if kind in RECORDS else kind
-
-
-def _name(schema: Any) -> str:
-    """Name a type for people."""
-    return str(schema.get("name") or _kind(schema)) if isinstance(schema, dict) else _kind(schema)
-
-
 def _short(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _long_of(number: int) -> bytes:
-    """Write a number as Avro does."""
-    rest = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
 
 
 def _index(source: Input, count: int, what: str, of: str) -> int:
@@ -344,7 +367,7 @@ def _blocks(item: Step, *, has_keys: bool) -> Step:
             if count < 0:
                 count = -count
                 source.take_long()  # the block's bytes, which matter to those who skip it
-            out += _long_of(count)
+            out += long_of(count)
             for _ in range(count):
                 if has_keys:
                     _copy_bytes(source, out)
@@ -363,25 +386,53 @@ def _promotion(kind: str, wanted: str) -> Step:
         return COPIES[kind]
     number = NUMBERS[wanted]
 
-    def step(source: Input, out: bytearray) -> None:
+    def from_float(source: Input, out: bytearray) -> None:
         source.count()
-        floats = NUMBERS["float"]
-        value = floats.unpack(source.take(4))[0] if kind == "float" else source.take_long()
-        out += number.pack(value)
+        out += number.pack(NUMBERS["float"].unpack(source.take(4))[0])
 
-    return step
+    def from_whole(source: Input, out: bytearray) -> None:
+        source.count()
+        value = _take_int(source) if kind == "int" else source.take_long()
+        out += number.pack(_rounded(value) if wanted == "float" else value)
+
+    return from_float if kind == "float" else from_whole
+
+
+def _take_int(source: Input) -> int:
+    value = source.take_long()
+    if not -INT_MAX - 1 <= value <= INT_MAX:
+        raise NotAvro(f"{value} is not a number of 32 bits")
+    return value
+
+
+def _rounded(value: int) -> int:
+    """Return the nearest number that has 24 bits, of two the even one: rounding to 64 bits before
+    that would round twice.
+    """
+    size = abs(value)
+    more = size.bit_length() - FLOAT_BITS
+    if more <= 0:
+        return value
+    kept, rest, half = size >> more, size & ((1 << more) - 1), 1 << (more - 1)
+    kept += rest > half or (rest == half and kept & 1)
+    return (kept << more) * (1 if value > 0 else -1)
 
 
 def _copy_bytes(source: Input, out: bytearray) -> None:
     source.count()
     size = source.take_long()
-    out += _long_of(size)
+    out += long_of(size)
     out += source.take(size)
+
+
+def _copy_int(source: Input, out: bytearray) -> None:
+    source.count()
+    out += long_of(_take_int(source))
 
 
 def _copy_number(source: Input, out: bytearray) -> None:
     source.count()
-    out += _long_of(source.take_long())
+    out += long_of(source.take_long())
 
 
 def _copy_of(size: int) -> Step:
@@ -395,81 +446,10 @@ def _copy_of(size: int) -> Step:
 COPIES: Mapping[str, Step] = {
     "null": _copy_of(0),
     "boolean": _copy_of(1),
-    "int": _copy_number,
+    "int": _copy_int,
     "long": _copy_number,
     "float": _copy_of(4),
     "double": _copy_of(8),
     "bytes": _copy_bytes,
     "string": _copy_bytes,
 }
-
-
-def _default(schema: Any, value: Any, names: Mapping[str, Any]) -> bytes:
-    """Write a default, which JSON has, as its type says. Raises ValueError if it does not fit."""
-    schema = names.get(_key(schema), schema)
-    match _kind(schema), value:
-        case "union", _:
-            return _default_of_union(schema, value, names)
-        case "array", list():
-            return _in_block(_default(schema["items"], one, names) for one in value)
-        case "map", dict():
-            return _in_block(
-                _with_size(key.encode()) + _default(schema["values"], one, names)
-                for key, one in value.items()
-            )
-        case "record", dict():
-            return b"".join(_default_field(field, value, names) for field in schema["fields"])
-        case "enum", str() if value in schema["symbols"]:
-            return _long_of(schema["symbols"].index(value))
-        case "fixed", str() if len(value) == schema["size"]:
-            return value.encode("latin-1")
-        case kind, _:
-            return _plain_default(kind, value)
-
-
-def _plain_default(kind: str, value: Any) -> bytes:
-    """Write a default of a type that has no parts. Raises ValueError if it does not fit."""
-    match kind, value:
-        case "null", None:
-            return b""
-        case "boolean", bool():
-            return bytes([value])
-        case "string", str():
-            return _with_size(value.encode())
-        case "bytes", str():
-            return _with_size(value.encode("latin-1"))
-        case (_, bool()):
-            pass
-        case (("int" | "long"), int()):
-            most = INT_MAX if kind == "int" else LONG_MAX
-            if -most - 1 <= value <= most:
-                return _long_of(value)
-        case (("float" | "double"), (int() | float() | "NaN" | "Infinity" | "-Infinity")):
-            with suppress(OverflowError):
-                return NUMBERS[kind].pack(float(value))
-    raise ValueError(f"{value!r} is no {kind}")
-
-
-def _default_of_union(types: list[Any], value: Any, names: Mapping[str, Any]) -> bytes:
-    for number, one in enumerate(types):
-        try:
-            return _long_of(number) + _default(one, value, names)
-        except ValueError:
-            continue
-    raise ValueError(f"{value!r} is of no type of the union")
-
-
-def _default_field(field: Any, value: Mapping[str, Any], names: Mapping[str, Any]) -> bytes:
-    name = field["name"]
-    if name not in value and "default" not in field:
-        raise ValueError(f"it has no {name}")
-    return _default(field["type"], value.get(name, field.get("default")), names)
-
-
-def _with_size(data: bytes) -> bytes:
-    return _long_of(len(data)) + data
-
-
-def _in_block(items: Iterator[bytes]) -> bytes:
-    parts = list(items)
-    return b"".join([_long_of(len(parts)), *parts, *[b"\0"] * bool(parts)])

@@ -13,11 +13,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import fastavro
-from fastavro.read import SchemaResolutionError
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
@@ -25,6 +25,7 @@ from adapter.registry import python_values
 from adapter.registry.bounded_values import ValueReader
 from adapter.registry.frame import FRAME, MAGIC, parse, schema_id_of
 from adapter.registry.port import LATEST, NotKnownError, Registered, SchemaRegistry
+from adapter.registry.resolution import Resolution
 
 SCHEMAS_MAX = 1000
 """Parsed schemas that are kept; a program meets tens."""
@@ -39,13 +40,15 @@ DAMAGED = (EOFError, IndexError, ValueError, OverflowError, KeyError, TypeError,
 
 
 class Parsed(Struct):
-    """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry.
+    """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry. text: the
+    schema as it was given.
 
     guard: reads values within bounds, if a few bytes can stand for a value of any size or depth.
     """
 
     schema_id: int
     schema: Any
+    text: str
     guard: ValueReader | None = None
     used_s: float = 0.0
 
@@ -111,12 +114,16 @@ class Values:
         SchemaIncompatible, SchemaNotFound, InvalidSchema, RegistryNotAvailable.
         """
         written = self.by_id(schema_id_of(body))
-        reader = None if schema is None else self._reader(schema).schema
         try:
-            value = read(body, FRAME.size, written, reader, named=named)
-        except SchemaResolutionError as error:
+            if schema is None:
+                value = read(body, FRAME.size, written, named=named)
+            else:
+                reader = self._reader(schema)
+                data = resolution(written.text, reader.text).rewrite(body, FRAME.size)
+                value = read(data, 0, reader, named=named)
+        except SchemaIncompatible as error:
             raise SchemaIncompatible(
-                f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error}"
+                f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error.text}"
             ) from error
         except DAMAGED as error:
             raise NotAvro(
@@ -209,10 +216,10 @@ class Values:
         return found
 
 
-def read(data: bytes, at: int, written: Parsed, reader: Any = None, *, named: bool = False) -> Any:
-    """Read a value that begins at a byte. reader, named: see Values.decode().
+def read(data: bytes, at: int, written: Parsed, *, named: bool = False) -> Any:
+    """Read a value that begins at a byte. named: see Values.decode().
 
-    Raises NotAvro, or one of DAMAGED, for what is no value; SchemaResolutionError.
+    Raises NotAvro, or one of DAMAGED, for what is no value.
     """
     if written.guard is not None:
         written.guard.read(data, at)
@@ -221,10 +228,16 @@ def read(data: bytes, at: int, written: Parsed, reader: Any = None, *, named: bo
     return fastavro.schemaless_reader(
         source,
         written.schema,
-        reader,
+        None,
         return_record_name=named,
         return_record_name_override=named,
     )
+
+
+@lru_cache(maxsize=SCHEMAS_MAX)
+def resolution(writer: str, reader: str) -> Resolution:
+    """Return what turns values of a schema into another one's. Raises InvalidSchema."""
+    return Resolution(writer, reader)
 
 
 def text_of(schema: SchemaName) -> str | None:
@@ -245,4 +258,4 @@ def parsed(schema_id: int, text: str, name: str) -> Parsed:
     """Parse a schema. name: of it, for errors. Raises InvalidSchema."""
     schema = parse(text, name)
     guard = ValueReader(text, name) if python_values.is_unbounded(schema) else None
-    return Parsed(schema_id, python_values.prepare(schema), guard)
+    return Parsed(schema_id, python_values.prepare(schema), text, guard)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -77,13 +78,32 @@ def with_value(
 def _around(reader: str) -> tuple[str, str]:
     """Return a schema as the field of a record, and this with a field that has a default."""
     # Without a namespace of its own, so that names within keep theirs.
-    inner = {"name": VALUE, "type": json.loads(reader)}
-    told = {"name": READ, "type": "boolean", "default": True}
-    written, wanted = (
+    written = [{"name": VALUE, "type": json.loads(reader)}]
+    wanted = [{"name": VALUE, "type": _with_exact_doubles(json.loads(reader))}]
+    wanted.append({"name": READ, "type": "boolean", "default": True})
+    first, second = (
         json.dumps({"type": "record", "name": AROUND, "fields": fields})
-        for fields in ([inner], [inner, told])
+        for fields in (written, wanted)
     )
-    return written, wanted
+    return first, second
+
+
+def _with_exact_doubles(schema: Any) -> Any:
+    """Let doubles of an array be of a union with that one type, which means the same.
+
+    Spark 4.0 comes with Avro 1.12.0, whose arrays of doubles keep 32 bits of each (AVRO 1.12.1 is
+    right: PrimitivesArrays.DoubleArray). It makes such arrays of no union.
+    """
+    if isinstance(schema, list):
+        return [_with_exact_doubles(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "array" and schema.get("items") in ("double", {"type": "double"}):
+        return {**schema, "items": ["double"]}
+    return {
+        key: value if key in ("default", "aliases") else _with_exact_doubles(value)
+        for key, value in schema.items()
+    }
 
 
 def _refusal() -> Column:
@@ -125,18 +145,18 @@ def _latest(messages: DataFrame, registry_url: str) -> str:
         registry.close()
 
 
-def _reading(registry_url: str | None, reader: str):  # type: ignore[no-untyped-def]  # it has no type
+def _reading(registry_url: str | None, reader: str):  # type: ignore[no-untyped-def]  # of a UDF
     """The function that makes Avro of the reader's schema of a body, or says why it cannot."""
 
     def read(body: bytes | None) -> tuple[bytes | None, str | None]:
         data = bytes(body or b"")
-        return checked(reader, data) if registry_url is None else reread(registry_url, reader, data)
+        return check(reader, data) if registry_url is None else reread(registry_url, reader, data)
 
     return F.udf(read, "avro binary, reason string")  # type: ignore[call-overload, unused-ignore]
 
 
-def checked(reader: str, body: bytes) -> tuple[bytes | None, str | None]:
-    """Return a body that is a value; or why it is not one.
+def check(reader: str, body: bytes) -> tuple[bytes | None, str | None]:
+    """Return a body that is a value; or why it cannot be read.
 
     Java makes room for as many bytes as a length says before it reads them: a body of five bytes
     would end an executor, again and again.
@@ -151,7 +171,10 @@ def checked(reader: str, body: bytes) -> tuple[bytes | None, str | None]:
 def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, str | None]:
     """Return a body's value as the reader's schema has it; or why it has no such value."""
     try:
-        resolution = _resolution(registry_url, reader, schema_id_of(body))
+        schema_id = schema_id_of(body)
+        resolution = _resolution(registry_url, reader, schema_id)
+        if isinstance(resolution, str):
+            return None, resolution
         if resolution is not None:
             return resolution.rewrite(body, FRAME.size), None
         _values(registry_url).decode(body)  # or it is no value
@@ -176,7 +199,14 @@ def _values(registry_url: str) -> Values:
 
 
 @lru_cache(maxsize=WRITERS_MAX)
-def _resolution(registry_url: str, reader: str, schema_id: int) -> Resolution | None:
-    """What turns values of a schema into the reader's; None: they are the reader's."""
+def _resolution(registry_url: str, reader: str, schema_id: int) -> Resolution | str | None:
+    """What turns values of a schema into the reader's, or why nothing does; None: they are the
+    reader's.
+    """
     writer = _values(registry_url).registry.schema(schema_id)
-    return None if json.loads(writer) == json.loads(reader) else Resolution(writer, reader)
+    if json.loads(writer) == json.loads(reader):
+        return None
+    try:
+        return Resolution(writer, reader)
+    except InvalidSchema as problem:
+        return f"schema {schema_id} cannot be read: {problem.text}"

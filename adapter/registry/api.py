@@ -21,6 +21,8 @@ from adapter.registry.state import GLOBAL, Version
 from adapter.registry.topic import TopicRegistry
 
 AVRO = "AVRO"
+DIGITS_MAX = 10
+"""Of a number in a path: no id or version has more."""
 DEFAULT_CONTEXT = ":.:"
 
 
@@ -163,7 +165,7 @@ def shown(one: Version) -> dict[str, Any]:
 def as_id(asked: ApiRequest) -> int:
     """The id that the path names."""
     text = asked.parts["id"]
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX:
         raise refusal(codes.NOT_FOUND, "HTTP 404 Not Found")
     return int(text)
 

@@ -65,10 +65,15 @@ def canonical(text: str) -> str:
         raise InvalidSchema(f"a schema has at most {SCHEMA_BYTES_MAX} bytes")
     require_json(text)
     try:
-        wrong = sorted(set(wrong_defaults(parse(text))))
+        return _judge(text)
     except TooLongDefaultsError as error:
         raise InvalidSchema(f"this schema is refused: {error}") from None
-    if wrong:
+    except RecursionError:
+        raise InvalidSchema(f"this schema is nested too deep: {_cut(text)}") from None
+
+
+def _judge(text: str) -> str:
+    if wrong := sorted(set(wrong_defaults(parse(text)))):
         raise InvalidSchema(f"the default of {', '.join(wrong)} is not a value of its type")
     node = json.loads(text)
     if misspelt := sorted(set(spelling.wrong(node))):

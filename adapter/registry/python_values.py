@@ -66,10 +66,10 @@ def prepare(schema: Any) -> Any:
         with suppress(*UNFIT):
             field["default"] = _read(field["type"], data, known)
     # Else fastavro parses an array or a map again, whose defaults are no JSON any more.
-    return schema | _parsed(known) if isinstance(schema, dict) else schema
+    return schema | _marks(known) if isinstance(schema, dict) else schema
 
 
-def _parsed(known: Mapping[str, Any]) -> dict[str, Any]:
+def _marks(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return what fastavro writes into a schema that it has parsed."""
     return {"__fastavro_parsed": True, "__named_schemas": known}
 
@@ -77,8 +77,9 @@ def _parsed(known: Mapping[str, Any]) -> dict[str, Any]:
 def _read(kind: Any, data: bytes, known: Mapping[str, Any]) -> Any:
     """Return the Python value of bytes."""
     record = {"type": "record", "name": "default", "fields": [{"name": "it", "type": kind}]}
-    schema = record | _parsed(known)
-    return fastavro.schemaless_reader(io.BytesIO(data), schema, None)["it"]  # type: ignore[call-overload, index]
+    schema = record | _marks(known)
+    found: Any = fastavro.schemaless_reader(io.BytesIO(data), schema, None)  # type: ignore[call-overload]
+    return found["it"]
 
 
 def is_unbounded(schema: Any) -> bool:

@@ -393,7 +393,7 @@ def _promotion(kind: str, wanted: str) -> Step:
     def from_whole(source: Input, out: bytearray) -> None:
         source.count()
         value = _take_int(source) if kind == "int" else source.take_long()
-        out += number.pack(_rounded(value) if wanted == "float" else value)
+        out += number.pack(_round(value) if wanted == "float" else value)
 
     return from_float if kind == "float" else from_whole
 
@@ -405,7 +405,7 @@ def _take_int(source: Input) -> int:
     return value
 
 
-def _rounded(value: int) -> int:
+def _round(value: int) -> int:
     """Return the nearest number that has 24 bits, of two the even one: rounding to 64 bits before
     that would round twice.
     """

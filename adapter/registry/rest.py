@@ -20,6 +20,8 @@ TIMEOUT_S = 10.0
 RETRIES = 2
 RETRY_WAIT_MS = 200
 RETRY_WAIT_MS_MAX = 1000
+FOREIGN = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What the client raises of an answer that is not the API's, as another server's page."""
 NOT_THE_CLIENTS = -1  # its code for an answer that is not the API's
 
 Answer = TypeVar("Answer")
@@ -76,11 +78,11 @@ class RestRegistry:
         )
 
     def subjects(self) -> list[str]:
-        found: list[str] = self._ask("", self._client.get_subjects)
-        return sorted(found)
+        found: list[str] = self._ask("", lambda: sorted(self._client.get_subjects()))
+        return found
 
     def versions(self, subject: str) -> list[int]:
-        found: list[int] = self._ask(subject, lambda: self._client.get_versions(subject))
+        found: list[int] = self._ask(subject, lambda: list(self._client.get_versions(subject)))
         return found
 
     def register(self, subject: str, schema: str) -> int:
@@ -140,6 +142,8 @@ class RestRegistry:
             return question()
         except self._official.SchemaRegistryError as error:
             raise self._refusal(error, subject) from error
+        except FOREIGN as error:
+            raise self._stranger(subject, repr(error)) from error
         except self._away as error:
             why = texts.without_login(str(error)) or type(error).__name__
             raise RegistryNotAvailable(
@@ -147,6 +151,13 @@ class RestRegistry:
                 "that it runs, then try again",
                 subject,
             ) from error
+
+    def _stranger(self, subject: str, why: str) -> RegistryNotAvailable:
+        return RegistryNotAvailable(
+            f"what answers at {self.url} is no schema registry ({texts.without_login(why):.200}): "
+            "check its address, and what stands between",
+            subject,
+        )
 
     def _refusal(self, error: Any, subject: str) -> SchemaError:
         said = f"the schema registry at {self.url} says: {error.error_message}"
@@ -157,6 +168,8 @@ class RestRegistry:
 
     def _registered(self, found: Any) -> Registered:
         name = f"{found.subject} version {found.version}"
+        if not (isinstance(found.version, int) and isinstance(found.schema_id, int)):
+            raise self._stranger(str(found.subject), f"{found.version!r}, {found.schema_id!r}")
         return Registered(
             found.subject, found.version, found.schema_id, self._text(found.schema, name)
         )
@@ -172,5 +185,7 @@ class RestRegistry:
                 f"{name} in the registry at {self.url} refers to other subjects, which is not read "
                 "here: register it with their definitions inside"
             )
-        text: str = schema.schema_str
+        text = schema.schema_str
+        if not isinstance(text, str):
+            raise self._stranger(name, f"a schema of type {type(text).__name__}")
         return text

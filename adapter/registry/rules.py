@@ -22,6 +22,8 @@ SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
 NOT_DELETED = "was not deleted first before being permanently deleted"
 """Confluent's words, blank for blank: programs look for them."""
 NUMBER_MAX = 2**31 - 1
+ID_GIVEN_MAX = NUMBER_MAX - 1_000_000
+"""The last id that an import may give: schemas that are registered later have the ids behind it."""
 NUMBERS_TAKEN = f'allowed are 1 to {NUMBER_MAX} and "latest"'
 SUBJECT_LENGTH_MAX = 512  # of a topic's name and what is put behind it there are 255
 
@@ -72,6 +74,9 @@ def numbered_schema(
     state: s.RegistryState, subject: str, text: str, version: int, schema_id: int
 ) -> s.SchemaKept:
     """Give a schema its numbers: those asked for, or the next ones."""
+    if not 0 <= version <= NUMBER_MAX or not 0 <= schema_id <= ID_GIVEN_MAX:
+        why = f"A version is 1 to {NUMBER_MAX}, an id that is given 1 to {ID_GIVEN_MAX}"
+        raise refusal(codes.UNPROCESSABLE, why, subject)
     used = state.versions(subject, deleted=True)
     there = next((one for one in used if one.version == version), None)
     if version and there is not None and there.schema != text:
@@ -80,7 +85,11 @@ def numbered_schema(
     if schema_id and of_id is not None and of_id != text:
         raise refusal(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
     number = version or (used[-1].version + 1 if used else 1)
-    return s.SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
+    new_id = schema_id or state.id_of(text) or state.next_id
+    if max(number, new_id) > NUMBER_MAX:
+        why = f"No number up to {NUMBER_MAX} is left: an import has given the last one"
+        raise refusal(codes.STORE_FAILED, why, subject)
+    return s.SchemaKept(subject, number, new_id, text)
 
 
 def find(
@@ -145,7 +154,8 @@ def as_version(wanted: int | str, subject: str) -> int | str:
     if wanted in (LATEST, -1, "-1"):
         return LATEST
     text = str(wanted)
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= NUMBER_MAX:
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(NUMBER_MAX))
+    if is_number and 1 <= int(text) <= NUMBER_MAX:
         return int(text)
     raise refusal(
         codes.INVALID_VERSION,

@@ -258,4 +258,7 @@ def parsed(schema_id: int, text: str, name: str) -> Parsed:
     """Parse a schema. name: of it, for errors. Raises InvalidSchema."""
     schema = parse(text, name)
     guard = ValueReader(text, name) if python_values.is_unbounded(schema) else None
-    return Parsed(schema_id, python_values.prepare(schema), text, guard)
+    try:
+        return Parsed(schema_id, python_values.prepare(schema), text, guard)
+    except (RecursionError, SystemError) as error:  # fastavro's is the second one
+        raise InvalidSchema(f"{name} is nested too deep") from error

@@ -130,6 +130,15 @@ def test_new_fields_get_defaults_of_bytes_and_decimals(spark: SparkSession, regi
     assert (row.value.id, bytes(row.value.b), str(row.value.d)) == (1, b"\xff", "12.34")
 
 
+def test_doubles_of_an_array_keep_their_digits(spark: SparkSession, registry: str) -> None:
+    """Avro 1.12.0, which Spark 4.0 brings, keeps 32 bits of each."""
+    doubles = {"type": "array", "items": "double"}
+    schema = record("R", d=doubles, e=["null", doubles], f={"type": "map", "values": doubles})
+    value = {"d": [1.1], "e": [2.2], "f": {"k": [3.3]}}
+    (row,) = with_value(spark, registry, Case("doubles", schema, schema, [(value, None)]))
+    assert row.value.asDict() == value
+
+
 def test_what_spark_refuses_has_a_reason(spark: SparkSession, registry: str) -> None:
     money = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
     case = Case(

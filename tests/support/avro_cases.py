@@ -177,6 +177,39 @@ CASES = [
     ),
 ]
 
+FAR, HERE = (
+    {
+        "type": "record",
+        "name": f"{one}.R",
+        "fields": [
+            {
+                "name": "u",
+                "type": ["null", {**ENUM, "name": f"{one}.E"}, {**FIXED, "name": f"{one}.F"}],
+            }
+        ],
+    }
+    for one in "ab"
+)
+CASES += [
+    Case(
+        "types of a union in another namespace",
+        FAR,
+        HERE,
+        [
+            ({"u": ("a.E", "RED")}, {"u": ("b.E", "RED")}),
+            ({"u": ("a.F", b"ab")}, {"u": ("b.F", b"ab")}),
+            ({"u": None}, {"u": None}),
+        ],
+    ),
+    Case("a long is rounded once", "long", "float", [(2**60 + 2**36 + 1, 1.1529216420458004e18)]),
+    Case(
+        "an array of doubles",
+        {"type": "array", "items": "double"},
+        {"type": "array", "items": ["double"]},
+        [([1.1, 2.2], [1.1, 2.2])],
+    ),
+]
+
 REFUSED = [
     Case("a text is no number", "string", "long", [("7", "string is no long")]),
     Case("a long is no int", "long", "int", [(7, "long is no int")]),

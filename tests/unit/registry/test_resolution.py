@@ -6,6 +6,7 @@ tests/spark/test_resolution.py asks Java itself about the same cases.
 
 import io
 import json
+import struct
 from contextlib import suppress
 from typing import Any
 
@@ -157,6 +158,39 @@ def test_a_few_bytes_do_not_stand_for_a_large_value() -> None:
     reader = {"type": "array", "items": {"type": "record", "name": "E", "fields": [long]}}
     with pytest.raises(NotAvro, match="too long when it is decoded"):
         rewritten(empty, reader, b"\xd0\x0f\x00")
+
+
+def test_records_of_no_bytes_stand_for_no_large_value() -> None:
+    kind: Any = record("L0")
+    for level in range(1, 30):
+        kind = record(f"L{level}", a=kind, b=f"L{level - 1}")
+    with pytest.raises(NotAvro, match="more values than its bytes allow"):
+        rewritten(kind, kind, b"")
+
+
+def test_an_int_has_32_bits() -> None:
+    for data in (b"\x80\x80\x80\x80\x10", b"\x80\x80\x80\x80\x80\x80\x80\x10"):
+        for reader in ("int", "long", "float"):
+            with pytest.raises(NotAvro, match="is not a number of 32 bits"):
+                rewritten("int", reader, data)
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_a_long_becomes_the_nearest_float(value: int) -> None:
+    (found,) = struct.unpack("<f", rewritten("long", "float", written("long", value)))
+    bits = struct.unpack("<i", struct.pack("<f", abs(found)))[0]
+    around = [struct.unpack("<f", struct.pack("<i", max(0, bits + by)))[0] for by in (-1, 1)]
+    assert all(
+        abs(int(found) - value) <= abs(int(one) * (-1 if value < 0 else 1) - value)
+        for one in around
+    )
+
+
+def test_unions_of_many_types_are_refused_soon() -> None:
+    many = [{"type": "enum", "name": f"E{number}", "symbols": ["A"]} for number in range(2_000)]
+    others = [{**one, "name": f"F{one['name']}"} for one in many]
+    with pytest.raises(InvalidSchema, match="pairs of types"):
+        rewritten(many, others, b"\0")
 
 
 def test_schemas_of_too_many_pairs_are_refused() -> None:

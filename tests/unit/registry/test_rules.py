@@ -54,6 +54,23 @@ def test_numbers_are_given_in_an_import_and_only_there(state: RegistryState) -> 
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A)
 
 
+def test_an_import_leaves_numbers_for_others(state: RegistryState) -> None:
+    mode(state, "IMPORT")
+    for version, number in ((1, 2**31 - 1), (1, 2**40), (2**31, 5), (-1, 5), (1, -5)):
+        refused(codes.UNPROCESSABLE, rules.register, state, "s", A, version, number)
+    assert (
+        do(state, rules.register(state, "s", A, 2**31 - 1, rules.ID_GIVEN_MAX))
+        == rules.ID_GIVEN_MAX
+    )
+    mode(state, "READWRITE")
+    assert do(state, rules.register(state, "t", AB)) == rules.ID_GIVEN_MAX + 1
+    refused(codes.STORE_FAILED, rules.register, state, "s", AB)
+
+
+def test_a_number_of_many_digits_is_no_version(state: RegistryState) -> None:
+    refused(codes.INVALID_VERSION, rules.as_version, "9" * 5_000, "s")
+
+
 def test_an_import_overwrites_nothing(state: RegistryState) -> None:
     mode(state, "IMPORT")
     do(state, rules.register(state, "s", A, 1, 5))

@@ -231,3 +231,52 @@ def test_a_record_of_a_union_is_named(door: Values) -> None:
     body = door.encode(("B", {"x": 2}), json.dumps(kinds), "kinds", register=True)
     assert door.decode(body) == {"x": 2}
     assert door.decode(body, named=True) == ("B", {"x": 2})
+
+
+def test_a_whole_number_of_a_union_keeps_its_digits() -> None:
+    registry = topic.in_memory()
+    at = Values(registry)
+    number = 2**53 + 1
+    for name, schema in (
+        ("a", ["null", "double", "long"]), ("b", ["float", "long"]), ("c", ["double", "int"]),
+    ):  # fmt: skip
+        registry.register(name, json.dumps(schema))
+        found = at.decode(at.encode(number, name))
+        assert found == (float(number) if name == "c" else number)
+        assert at.decode(at.encode(7, name)) == 7
+        assert isinstance(at.decode(at.encode(7, name)), int)
+        assert at.decode(at.encode(0.5, name)) == 0.5
+    registry.register("d", '["null", "long"]')
+    body = at.encode(number, "d")
+    assert at.decode(body, '["null", "double", "long"]') == number
+
+
+def test_defaults_of_types_that_are_no_record_at_the_top() -> None:
+    fixed = {"type": "fixed", "name": "F", "size": 1}
+    fields = [
+        {"name": "b", "type": "bytes", "default": "\u00ff"},
+        {"name": "f", "type": fixed, "default": "\u00fe"},
+        {"name": "g", "type": "F", "default": "\u00fd"},
+    ]
+    inner = {"type": "record", "name": "R", "fields": fields}
+    defaults = {"b": b"\xff", "f": b"\xfe", "g": b"\xfd"}
+    registry = topic.in_memory()
+    at = Values(registry)
+    for name, schema, value, wanted in (
+        ("array", {"type": "array", "items": inner}, [{}], [defaults]),
+        ("map", {"type": "map", "values": inner}, {"k": {}}, {"k": defaults}),
+        ("union", ["null", inner], {}, defaults),
+    ):
+        registry.register(name, json.dumps(schema))
+        assert at.decode(at.encode(value, name)) == wanted
+        assert at.decode(at.encode(value, name), json.dumps(schema)) == wanted
+
+
+def test_types_of_one_short_name_are_told_apart() -> None:
+    enum = {"type": "enum", "name": "a.N", "symbols": ["X"]}
+    other = {"type": "record", "name": "b.N", "fields": [{"name": "i", "type": "int"}]}
+    registry = topic.in_memory()
+    at = Values(registry)
+    registry.register("s", json.dumps([enum, other]))
+    for value in ("X", {"i": 5}):
+        assert at.decode(at.encode(value, "s"), json.dumps([enum, other])) == value

@@ -193,7 +193,7 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded, now
         _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, now_ms))
         _apply(qm, effects, delays.resume_release(qm, queue, now_ms))
         if isinstance(queue, BrokerQueue):
-            _apply(qm, effects, broker_release.release(qm, queue, now_ms))
+            _apply(qm, effects, broker_release.release(qm, queue, now_ms, goes_on=True))
     _decide_again(qm, effects, queue, now_ms)
 
 
@@ -206,6 +206,8 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing, no
     queue = qm.that_queue(needed.queue, given.incarnation)
     if queue is not None:
         _apply(qm, effects, delays.postpone_missing(qm, needed, now_ms))
+        if isinstance(queue, BrokerQueue):
+            _apply(qm, effects, broker_release.postpone_missing(qm, queue, now_ms))
         qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, effects, queue, now_ms)

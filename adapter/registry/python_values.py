@@ -78,7 +78,7 @@ def _read(kind: Any, data: bytes, known: Mapping[str, Any]) -> Any:
     """Return the Python value of bytes."""
     record = {"type": "record", "name": "default", "fields": [{"name": "it", "type": kind}]}
     schema = record | _marks(known)
-    found: Any = fastavro.schemaless_reader(io.BytesIO(data), schema, None)  # type: ignore[call-overload]
+    found: Any = fastavro.schemaless_reader(io.BytesIO(data), schema, None)
     return found["it"]
 
 

@@ -5,14 +5,20 @@ A session is one program. It draws its handles, which are numbers that a test kn
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from typing import Any
 
+from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import Delivered
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
+from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager
 from tests.support.core import Client, Core
@@ -176,6 +182,50 @@ class Session:
             self.commit()
         self.rollback()
         return found
+
+
+class Afar:
+    """A program at another queue manager, whose units arrive one by one."""
+
+    def __init__(self, at: Dialogs) -> None:
+        self._at = at
+        self._units = itertools.count()
+        self._sent = Counter[str]()
+
+    def send(self, dialog: str = "m", count: int = 1, *, lifetime_ms: int = 0) -> None:
+        """Let the next messages of a dialog arrive: m0, m1, ..."""
+        for _ in range(count):
+            header = BrokerHeader(
+                conversation=dialog.encode().ljust(16),
+                sequence=self._sent[dialog],
+                message_type=b.DEFAULT,
+                service=ANSWERS,
+                contract=b.DEFAULT,
+                from_service="elsewhere",
+                from_initiator=True,
+                from_queue_manager="QMA",
+                lifetime_ms=lifetime_ms,
+            )
+            self._arrive(header, f"{dialog}{self._sent[dialog]}")
+            self._sent[dialog] += 1
+
+    def _arrive(self, header: BrokerHeader, body: str) -> None:
+        number = next(self._units)
+        message = MessageData(
+            body=body.encode(),
+            message_id=bytes(20) + number.to_bytes(4, "big"),
+            correlation_id=bytes(24),
+            group_id=bytes(24),
+            persistence=1,
+            broker=header,
+            transmission=Transmission("", "QM1"),
+        )
+        arrivals = [Arrival(message, 0, number + 1, 0, 0)]
+        unit = ArrivedUnit(
+            *("mq.QM1.in.QMA", "topic id", number + 1, Origin("id of QMA", "QM1", 0)),
+            *(arrivals, "QMA", number.to_bytes(24, "big"), [Lowest(0, 0, 0)]),
+        )
+        self._at.core.take(self._at.core.give(inputs.Arrived(unit)))
 
 
 def rows_of(answer: Result | None) -> list[Delivered]:

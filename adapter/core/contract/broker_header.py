@@ -22,10 +22,12 @@ class BrokerHeader(Struct, array_like=True, gc=False):
 
     handle: of the endpoint that it is for; empty while it is on its way to one that may not exist
     yet. conversation: the id that both endpoints share. sequence: its number among the messages of
-    its direction, from 0. status: see above. validation: E, N or X, how its type is validated.
-    service: which service it is for; from_service, from_queue_manager: which one sent it.
-    from_initiator: it goes to the target. lifetime_ms: when the lifetime is over (0: never).
-    group: the conversation group of the endpoint; only in answers to programs.
+    its direction, from 0; below 0 (see of_no_direction) of what the queue manager itself has put to
+    an endpoint's own queue, a timer or an error, until it is there. status: see above. validation:
+    E, N or X, how its type is validated. service: which service it is for; from_service,
+    from_queue_manager: which one sent it. from_initiator: it goes to the target. lifetime_ms: when
+    the lifetime is over (0: never). group: the conversation group of the endpoint; only in answers
+    to programs.
     """
 
     handle: bytes = b""
@@ -41,3 +43,20 @@ class BrokerHeader(Struct, array_like=True, gc=False):
     from_initiator: bool = False
     lifetime_ms: int = 0
     group: bytes = b""
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether one endpoint has sent it to the other one."""
+        return self.sequence >= 0
+
+    @property
+    def shown_sequence(self) -> int:
+        """The number that programs see."""
+        return self.sequence if self.has_direction else of_no_direction(self.sequence)
+
+
+def of_no_direction(sequence: int) -> int:
+    """Return the sequence of a message of no direction, and back: no endpoint has sent it, so that
+    no route is looked up for it, and nothing that the other side has sent comes before or behind.
+    """
+    return -1 - sequence

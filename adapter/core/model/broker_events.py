@@ -34,10 +34,13 @@ class LostUnit(Struct):
 
 
 class HeldRelease(Struct):
-    """A queue of held messages that may be delivered now."""
+    """A queue of held messages that may be delivered now. goes_on: behind those that were looked
+    at; else from the first one.
+    """
 
     queue: str
     time_ms: int
+    goes_on: bool = False
 
 
 class ActivationCheck(Struct):

@@ -41,6 +41,17 @@ class ReaderActivity(Struct):
     """Receives that returned messages."""
 
 
+class HeldLook(Struct):
+    """How far what a queue holds was looked through. Soft state.
+
+    after: behind which place the next step goes on. waiting: sides of conversations of which a
+    message has to wait, and so all behind it.
+    """
+
+    after: Place | None = None
+    waiting: set[tuple[bytes, bool]] = set()
+
+
 def key_of(name: str) -> str:
     """Return the name that the queue manager has for a queue that programs call so."""
     return PREFIX + name.removeprefix("dbo.").lower()
@@ -66,8 +77,8 @@ class BrokerQueue(LocalQueue):
         self.receiving: set[bytes] = set()
         """Units that have received from it and have not ended: hard."""
         self.activity = ReaderActivity()
-        self.is_releasing = False
-        """Whether what it holds is being released, in several steps; soft."""
+        self.look: HeldLook | None = None
+        """How far a release has come that takes several steps; None: none is going on."""
 
     @property
     def is_part(self) -> bool:

@@ -100,7 +100,7 @@ class Due:
         self.conversations: Heap[tuple[int, bytes]] = Heap()
         """When timers and lifetimes of conversations are over: time of day, handle."""
         self.releases: Heap[tuple[int, str]] = Heap()
-        """When held messages of Service Broker may be delivered: time of day, their queue."""
+        """When further held messages of Service Broker are delivered: elapsed_ms, their queue."""
         self.retries: Heap[tuple[int, str]] = Heap()
         """When it is tried again to deliver held messages: elapsed_ms, their queue."""
         self.activations: Heap[tuple[int, str]] = Heap()
@@ -115,10 +115,11 @@ class Due:
         """When expired sessions are looked for next, by elapsed_ms; no request waits for it."""
         self._order = 0
         self._by_day: tuple[Heap[Any], ...] = (
-            *(self.expiries, self.paged_ends, self.delays, self.conversations, self.releases),
+            *(self.expiries, self.paged_ends, self.delays, self.conversations),
         )
         self._by_interval: tuple[Heap[Any], ...] = (
-            *(self.deadlines, self.claims, self.mark_ends, self.activations, self.retries),
+            *(self.deadlines, self.claims, self.mark_ends, self.activations),
+            *(self.releases, self.retries),
         )
 
     def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from adapter.core.contract import records as r
 from adapter.core.contract.broker import DIALOG_TIMER
-from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.broker_header import BrokerHeader, of_no_direction
 from adapter.core.contract.stored import Stored
 from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
 from adapter.core.model.broker_unit import BrokerWork
@@ -166,6 +166,7 @@ def put_timer(d: ConversationPlan, state: r.ConversationSet) -> None:
     assert message.broker is not None, "it was made with one"
     header: BrokerHeader = structs.replace(
         message.broker,
+        sequence=of_no_direction(message.broker.sequence),
         service=state.service,
         from_service=state.far_service,
         from_initiator=not state.is_initiator,

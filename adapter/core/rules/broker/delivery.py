@@ -25,7 +25,7 @@ from adapter.core.contract.broker import (
     SCHEMA_PREFIX,
     SYSTEM_TYPES,
 )
-from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
+from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader, of_no_direction
 from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.transmission import Transmission
@@ -170,7 +170,8 @@ def waiting_queue(service: str) -> str:
 
 def is_own(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether a message is of an initiator here."""
-    return header.from_initiator and header.from_queue_manager in ("", d.qm.name)
+    is_here = header.from_queue_manager in ("", d.qm.name)
+    return header.from_initiator and header.has_direction and is_here
 
 
 def send(d: ConversationPlan, message: MessageData) -> bool:
@@ -181,7 +182,7 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     cannot leave for its queue manager.
     """
     header = _header_of(message)
-    sender = d.side(header.conversation, header.from_initiator)
+    sender = d.side(header.conversation, header.from_initiator) if header.has_direction else None
     if sender is None or header.from_queue_manager not in ("", d.qm.name):
         return deliver(d, message)
     key = waiting_queue(header.service)
@@ -319,6 +320,8 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
         if state is not None and state.is_ended:
             d.remove(state)
         return True
+    if state is None and not header.has_direction:
+        return True  # the endpoint is over that it was put for
     if state is None and (not header.from_initiator or _is_over(d, header)):
         _answer_for_gone(d, header)
         return True
@@ -398,7 +401,12 @@ def _held_for_service(d: ConversationPlan, header: BrokerHeader) -> str | None:
     """Say where a message waits whose conversation has no endpoint here yet; None: it need not."""
     waiting = waiting_queue(header.service)
     found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
-    if not isinstance(found, kinds.ServiceAttributes) or _has_others(d, waiting):
+    if not isinstance(found, kinds.ServiceAttributes):
+        return waiting
+    # What leaves a queue never goes behind what waits for the service, which may go behind the
+    # queue: two that are long would pass the same messages back and forth for ever.
+    leaves_queue = d.releasing and not d.releasing.startswith(PREFIX + HELD)
+    if not leaves_queue and _has_others(d, waiting):
         return waiting
     key = key_of(found.queue)
     if header.sequence and _has_others(d, key + HELD):
@@ -415,7 +423,7 @@ def _has_others(d: ConversationPlan, name: str) -> bool:
 def _is_releasing(d: ConversationPlan, name: str) -> bool:
     """Whether messages that are held on a queue are released by other steps than this one."""
     held = d.qm.queues.get(name)
-    return isinstance(held, BrokerQueue) and held.is_releasing and name != d.releasing
+    return isinstance(held, BrokerQueue) and held.look is not None and name != d.releasing
 
 
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
@@ -513,9 +521,10 @@ def _answer(
     """Break a conversation off: both sides learn of it by an Error."""
     if state is not None:
         put_error(d, state, code, text)
+    far = "" if header.from_queue_manager == d.qm.name else header.from_queue_manager
     answer = BrokerHeader(
         conversation=header.conversation,
-        sequence=header.sequence,
+        sequence=header.sequence if far else of_no_direction(header.sequence),
         message_type=ERROR,
         validation="X",
         service=header.from_service,
@@ -524,8 +533,7 @@ def _answer(
         from_initiator=not header.from_initiator,
     )
     message = message_with(answer, error_body(code, text))
-    far = header.from_queue_manager
-    reply(d, message, "" if far == d.qm.name else far)
+    reply(d, message, far)
 
 
 def put_error(d: ConversationPlan, state: r.ConversationSet, code: int, text: str) -> None:
@@ -533,6 +541,7 @@ def put_error(d: ConversationPlan, state: r.ConversationSet, code: int, text: st
     message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
     header = structs.replace(
         _header_of(message),
+        sequence=of_no_direction(_header_of(message).sequence),
         service=state.service,
         from_service=state.far_service,
         from_initiator=not state.is_initiator,
@@ -566,7 +575,13 @@ def _put(d: ConversationPlan, state: r.ConversationSet, message: MessageData) ->
     validation = header.validation
     if header.message_type not in SYSTEM_TYPES:
         validation = catalog.check_type(d.qm, header.message_type)
-    here = structs.replace(header, handle=state.handle, status=READY, validation=validation)
+    here = structs.replace(
+        header,
+        handle=state.handle,
+        sequence=header.shown_sequence,
+        status=READY,
+        validation=validation,
+    )
     put = structs.replace(message, broker=here, transmission=None, priority=state.priority - 1)
     _stamp(d, put)
     queue = catalog.that_queue(d.qm, state.queue)

@@ -83,7 +83,9 @@ def decide_due(qm: QueueManager, due: broker_events.BrokerDue) -> list[Record]:
     """
     if isinstance(due, broker_events.HeldRelease):
         held = qm.queues.get(due.queue)
-        return release(qm, held, due.time_ms) if isinstance(held, BrokerQueue) else []
+        if not isinstance(held, BrokerQueue):
+            return []
+        return release(qm, held, due.time_ms, goes_on=due.goes_on)
     if isinstance(due, broker_events.ActivationCheck):
         check(qm, due)
         return []

@@ -9,16 +9,17 @@ This module does not know why one was held.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from msgspec import structs
 
 from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.pages import PageNeeded
-from adapter.core.contract.records import Record
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.stored import Stored
 from adapter.core.model.broker_events import HeldRelease
-from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
+from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, HeldLook
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker.delivery import (
     ConversationPlan,
@@ -32,26 +33,34 @@ from adapter.core.rules.broker.to_exports import note_retry
 from adapter.core.rules.messages.plan import Plan
 
 RELEASED_PER_STEP = 500
+MISSING: Final = "held_message_missing"
+MISSING_AGAIN_MS: Final = 60_000
 
 
 def note_due(qm: QueueManager, now_ms: int) -> None:
     """Note the queues whose messages are to be delivered further, for the step to see to."""
-    found = [one[1] for one in qm.due.releases.due(now_ms)]
-    found += (one[1] for one in qm.due.retries.due(qm.elapsed_ms))
-    for name in dict.fromkeys(found):
-        qm.step.broker_due.append(HeldRelease(name, now_ms))
+    goes_on = {one[1]: True for one in qm.due.releases.due(qm.elapsed_ms)}
+    again = {one[1]: False for one in qm.due.retries.due(qm.elapsed_ms)}
+    for name, is_further in (goes_on | again).items():
+        qm.step.broker_due.append(HeldRelease(name, now_ms, is_further))
 
 
-def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
+def release(
+    qm: QueueManager, queue: BrokerQueue, now_ms: int, *, goes_on: bool = False
+) -> list[Record]:
     """Deliver the first messages of a queue, as far as they are in memory and are held no longer.
 
-    Where one is not, its page is asked for, and this is called again when it has come.
+    Where one is not, its page is asked for, and this is called again when it has come. goes_on:
+    only if a release is going on, and from where it has come to.
     """
-    queue.is_releasing = False
+    if goes_on and queue.look is None:
+        return []
+    look = queue.look if goes_on and queue.look is not None else HeldLook()
+    queue.look = None
     if HELD not in queue.name or not is_open(qm, queue):
         return []
     d = ConversationPlan(Plan(qm, now_ms), queue.name)
-    found = _first(qm, d, queue, now_ms)
+    found = _first(qm, d, queue, look)
     if not found:
         return []
     d.taken = {stored.place[1] for stored in found}
@@ -64,19 +73,21 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
     return d.record([(queue, stored) for stored in found])
 
 
-def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: int) -> list[Stored]:
+def _first(
+    qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, look: HeldLook
+) -> list[Stored]:
     """Return the first messages of a queue that may leave it. All of a conversation go the way of
     its first one.
     """
     found: list[Stored] = []
-    ways: dict[tuple[bytes, bool], str | None] = {}
+    ways: dict[tuple[bytes, bool], str | None] = dict.fromkeys(look.waiting)
     leaving = Counter[str]()
     waits_for_service = queue.name.startswith(PREFIX + HELD)
     try:
-        for stored in queue.in_order():
+        for stored in queue.in_order_after(look.after) if look.after else queue.in_order():
             if len(found) >= RELEASED_PER_STEP:
-                queue.is_releasing = True
-                qm.due.releases.push((now_ms, queue.name), lambda one: one[1] in qm.queues)
+                queue.look = look
+                qm.due.releases.push((qm.elapsed_ms, queue.name), lambda one: one[1] in qm.queues)
                 break
             header = stored.message.broker
             assert header is not None, "every message of the queue has one"
@@ -87,14 +98,27 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
             if way and waits_for_export(d, way, stored.message, leaving[way]):
                 way = ways[side] = None
                 note_retry(qm, queue.name)
-            if way is not None:
+            if way is None:
+                look.waiting.add(side)
+            else:
                 found.append(stored)
                 leaving[way] += header.message_type not in SYSTEM_TYPES
+            look.after = stored.place
     except PageNeeded as needed:
-        if found or not ways:  # else the same messages would be read without end
-            queue.is_releasing = True
-            qm.want_page(needed)
+        queue.look = look
+        qm.want_page(needed)
     return found
+
+
+def postpone_missing(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
+    """A held message is not on its topic: look for it again later. What comes meanwhile is held
+    behind it, so that its conversation keeps its order.
+    """
+    if queue.look is None:
+        return []
+    again_ms = qm.elapsed_ms + MISSING_AGAIN_MS
+    qm.due.retries.push((again_ms, queue.name), lambda one: one[1] in qm.queues)
+    return [EventRaised(MISSING, queue.name, now_ms, {"waiting": str(queue.available_count)})]
 
 
 def _is_dropped(d: ConversationPlan, header: BrokerHeader) -> bool:
@@ -110,7 +134,7 @@ def note_known(qm: QueueManager) -> None:
     """Deliver with the next tick what waits for services: other queue managers are known."""
     for name in qm.queues:
         if name.startswith(PREFIX + HELD):
-            qm.due.releases.push((0, name), lambda one: one[1] in qm.queues)
+            qm.due.retries.push((0, name), lambda one: one[1] in qm.queues)
 
 
 def note_restart(qm: QueueManager, now_ms: int) -> None:

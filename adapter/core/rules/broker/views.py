@@ -288,7 +288,7 @@ def _waiting(stored: Stored, why: str) -> dict[str, Any]:
         "from_service": header.from_service,
         "contract": header.contract,
         "message_type": header.message_type,
-        "sequence": header.sequence,
+        "sequence": header.shown_sequence,
         "is_initiator": header.from_initiator,
         "enqueue_ms": stored.message.put_time_ms,
         "body": stored.message.body.hex() if stored.length <= 8_000 else "",

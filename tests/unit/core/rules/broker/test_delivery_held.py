@@ -1,22 +1,16 @@
 """What is held for a service stays, whatever becomes of its queue, and leaves in order."""
 
-import itertools
 from collections.abc import Callable
 
 import pytest
 
-from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
-from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
-from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.commands import Command
-from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.core.contract.transmission import Transmission
 from adapter.core.rules.broker import release
-from tests.support.dialogs import ANSWERS, Dialogs, done, held_key
+from tests.support.dialogs import ANSWERS, Afar, Dialogs, done, held_key
 
 JAPANESE = "経費精算"
 
@@ -157,43 +151,6 @@ def test_what_is_released_from_two_places_keeps_its_order() -> None:
     found = session.receive_all("Answers")
     assert [body for body in found if body.startswith("m")] == [f"m{n}" for n in range(6)]
     at.check()
-
-
-class Afar:
-    """A dialog of another queue manager, whose units arrive one by one."""
-
-    def __init__(self, at: Dialogs) -> None:
-        self._at = at
-        self._numbers = itertools.count()
-
-    def send(self) -> None:
-        """Let the next message arrive: m0, m1, ..."""
-        number = next(self._numbers)
-        header = BrokerHeader(
-            conversation=b"c" * 16,
-            sequence=number,
-            message_type=b.DEFAULT,
-            service=ANSWERS,
-            contract=b.DEFAULT,
-            from_service="elsewhere",
-            from_initiator=True,
-            from_queue_manager="QMA",
-        )
-        message = MessageData(
-            body=f"m{number}".encode(),
-            message_id=bytes(20) + number.to_bytes(4, "big"),
-            correlation_id=bytes(24),
-            group_id=bytes(24),
-            persistence=1,
-            broker=header,
-            transmission=Transmission("", "QM1"),
-        )
-        arrivals = [Arrival(message, 0, number + 1, 0, 0)]
-        unit = ArrivedUnit(
-            *("mq.QM1.in.QMA", "topic id", number + 1, Origin("id of QMA", "QM1", 0)),
-            *(arrivals, "QMA", number.to_bytes(24, "big"), [Lowest(0, 0, 0)]),
-        )
-        self._at.core.take(self._at.core.give(inputs.Arrived(unit)))
 
 
 @pytest.mark.parametrize("in_memory", [2, 1_000])

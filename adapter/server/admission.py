@@ -133,7 +133,7 @@ class Admission:
         self._user_of = user_of
         self._lookups = ThreadPoolExecutor(1, "known passwords")
         self._checks = ThreadPoolExecutor(1, "passwords")
-        self._guesses: Guesses[AdmissionRequest] = Guesses(bounds)
+        self._guesses: Guesses[AdmissionRequest] = Guesses(bounds, _refuse_attempt)
         self._checking = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -225,9 +225,7 @@ class Admission:
                 return
             refused = self._guesses.add(attempt, self._now_s())
             if refused:
-                hello = attempt.what.hello
-                log.warning("client refused", user=hello.user, reason=refused)
-                attempt.what.decide(Refused(Reason.LIMIT_REACHED, "", refused))
+                _refuse_attempt(attempt, refused)
             self._check_next()
 
         self._run(self._lookups, credentials.known, attempt, found)
@@ -307,6 +305,11 @@ class Admission:
 
     def _now_s(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _refuse_attempt(attempt: Attempt[AdmissionRequest], why: str) -> None:
+    log.warning("client refused", user=attempt.what.hello.user, reason=why)
+    attempt.what.decide(Refused(Reason.LIMIT_REACHED, "", why))
 
 
 def _refused(hello: Hello, text: str) -> Refused:

@@ -11,11 +11,18 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import structlog
+
+from adapter import watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.parties import Principal
 
 if TYPE_CHECKING:
     from adapter.administration.pcf.command_server import CommandServer
+
+AGAIN_S = 5.0
+"""When a start that has failed is tried again."""
+log = structlog.get_logger("mqk.commands")
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 
@@ -33,9 +40,23 @@ class CommandService:
 
         accept: makes the server's end of a connection for a principal, on this event loop.
         """
-        if self._starting is None and not self._ended:
-            loop = asyncio.get_running_loop()
-            self._starting = loop.run_in_executor(None, self._start, queue_manager, loop, accept)
+        if self._starting is not None or self._ended:
+            return
+        loop = asyncio.get_running_loop()
+
+        def started(future: asyncio.Future[None]) -> None:
+            if future.exception() is None:
+                return
+            log.error(
+                "the command server does not start; it is tried again",
+                reason=str(future.exception()),
+                exc_info=future.exception(),
+            )
+            self._starting = None
+            loop.call_later(AGAIN_S, self.need, queue_manager, accept)
+
+        self._starting = loop.run_in_executor(None, self._start, queue_manager, loop, accept)
+        watched.when_done("the start of the command server", self._starting, started, log.error)
 
     def _start(
         self,
@@ -46,14 +67,15 @@ class CommandService:
         # A client in the server's process: what does without it does not load it.
         from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        self._served = CommandServer(queue_manager, loop, accept)
-        self._served.start()
+        served = CommandServer(queue_manager, loop, accept)
+        served.start()
+        self._served = served
 
     async def stop(self) -> None:
         """End it, if it was started."""
         self._ended = True
         if self._starting is not None:
-            await self._starting
+            await asyncio.wait({self._starting})
         if self._served is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._served.stop)
 

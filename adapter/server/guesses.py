@@ -19,7 +19,7 @@ from msgspec import Struct
 WAITING_OF_USER_MAX = 8
 """Of one user from one address that has to pause."""
 WAITING_OF_ADDRESS_MAX = 20
-"""Of one address that has to pause: with PAUSE_OF_ADDRESS_MAX_S a client that connects for the
+"""Of one address that guesses: with PAUSE_OF_ADDRESS_MAX_S a client that connects for the
 first time waits less long than it takes a program to give up (5 s)."""
 FREE_OF_USER = 3
 FREE_OF_ADDRESS = 20
@@ -40,7 +40,8 @@ class GuessBounds(Struct, frozen=True, kw_only=True):
     """The bounds of one queue manager, each with its reason."""
 
     waiting: int = 1_000
-    """Checks that wait, of all addresses: more clients at once are refused."""
+    """Checks that wait, of all addresses: of more clients at once those are refused whose address
+    has most."""
     remembered: int = 10_000
     """Addresses, and users of addresses, with wrong passwords; the longest ago are forgotten
     first."""
@@ -75,8 +76,14 @@ class Wrong(Struct):
 class Guesses(Generic[What]):
     """What waits to be checked, and who has guessed wrong."""
 
-    def __init__(self, bounds: GuessBounds = GUESS_BOUNDS) -> None:
+    def __init__(
+        self,
+        bounds: GuessBounds = GUESS_BOUNDS,
+        refuse: Callable[[Attempt[What], str], None] = lambda _attempt, _why: None,
+    ) -> None:
+        """refuse: hears of attempts that have waited and may not any more, and why."""
         self._bounds = bounds
+        self._refuse = refuse
         self._waiting: OrderedDict[str, list[Attempt[What]]] = OrderedDict()
         self._wrong: OrderedDict[tuple[str, ...], Wrong] = OrderedDict()
 
@@ -93,11 +100,16 @@ class Guesses(Generic[What]):
         of_user = self._pause_s((address, user), now_s)
         if of_user and sum(one.user == user for one in mine) >= WAITING_OF_USER_MAX:
             return _too_many(f"for this user came from {address}", of_user)
-        of_address = self._pause_s((address,), now_s)
-        if of_address and len(mine) >= WAITING_OF_ADDRESS_MAX:
-            return _too_many(f"came from {address}", of_address)
+        if self._guesses(address, now_s) and len(mine) >= WAITING_OF_ADDRESS_MAX:
+            return _too_many(f"came from {address}", self._pause_s((address,), now_s))
         if self.waiting >= self._bounds.waiting:
-            return f"{self._bounds.waiting} passwords are being checked: try again"
+            why = f"{self._bounds.waiting} passwords are being checked: try again"
+            most = max(self._waiting, key=lambda one: len(self._waiting[one]), default="")
+            if not most or len(mine) + 1 >= len(self._waiting[most]):
+                return why
+            last = self._waiting[most][-1]
+            self._keep(most, self._waiting[most][:-1])
+            self._refuse(last, why)
         self._waiting.setdefault(address, []).append(attempt)
         return ""
 
@@ -128,6 +140,11 @@ class Guesses(Generic[What]):
         self._note((address, user), now_s, FREE_OF_USER, self._bounds.pause_s, PAUSE_MAX_S)
         most_s = PAUSE_OF_ADDRESS_MAX_S
         self._note((address,), now_s, FREE_OF_ADDRESS, PAUSE_OF_ADDRESS_S, most_s)
+
+    def _guesses(self, address: str, now_s: float) -> bool:
+        """Whether more wrong passwords came from an address than cost nothing."""
+        known = self._wrong.get((address,), Wrong())
+        return known.count >= FREE_OF_ADDRESS and now_s - known.last_s <= FORGET_S
 
     def _note(
         self, key: tuple[str, ...], now_s: float, free: int, first_s: float, most_s: float

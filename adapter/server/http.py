@@ -12,13 +12,14 @@ from __future__ import annotations
 import asyncio
 import html
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import structlog
 from aiohttp import web
 from msgspec import Struct, json
 
-from adapter import addresses, release
+from adapter import addresses, release, watched
 from adapter.core.contract.results import QueueStatus
 from adapter.owner import lifecycle
 from adapter.owner.lifecycle import OwnerState
@@ -45,6 +46,9 @@ PAGES = (
 
 WORDS = {200: "ok\n", 503: "unavailable\n"}
 """What /live and /ready say, by status, to another machine without a login."""
+
+PAUSE_SHARE = 9
+"""So many times as long as it took to write the figures they are not written again."""
 
 FOLLOWS_WITHIN = SNAPSHOT_ENTRIES
 """A standby that is further behind takes over no faster than a start, which reads about as much."""
@@ -128,13 +132,20 @@ def live(server: ServerView) -> Health:
     return Health(server.name, state.value, not reason, reason)
 
 
-def ready(server: ServerView) -> Readiness:
+def serves(server: ServerView) -> Health:
     """Say whether requests are served, and what they do is copied to the topics."""
     state = server.state
     well = state is OwnerState.RUNNING
     reason = server.trouble or server.movers_hold if well else why_not(server)
+    return Health(server.name, state.value, not reason, reason)
+
+
+def ready(server: ServerView) -> Readiness:
+    """Say the same, and what is not well besides."""
+    health, figures = serves(server), server.figures()
     return Readiness(
-        server.name, state.value, not reason, reason, lags(server), server.figures().undone
+        *(health.queue_manager, health.state, health.ok, health.reason),
+        *(lags(figures), figures.undone),
     )
 
 
@@ -153,9 +164,9 @@ def ready_to_follow(server: ServerView) -> Readiness:
     return Readiness(health.queue_manager, health.state, not reason, reason, standbys)
 
 
-def lags(server: ServerView) -> list[Lag]:
+def lags(figures: ServerFigures) -> list[Lag]:
     """Return the standbys of an owner, or the standby that this process is."""
-    roles = server.figures().roles
+    roles = figures.roles
     own = roles.get("follower")
     if own is not None:
         return [Lag("", own["linked"], own["lag_records"], own["lag_s"])]
@@ -183,6 +194,10 @@ class Monitor:
         self._users = users
         self._release = release.find_installed()
         self._listener: HttpListener | HttpsListener | None = None
+        self._writer = ThreadPoolExecutor(1, "figures")
+        self._text: asyncio.Task[bytes] | None = None
+        self._anew_s = 0.0
+        """When the figures are written anew, by the loop's clock."""
 
     async def start(
         self,
@@ -218,6 +233,7 @@ class Monitor:
         listener, self._listener = self._listener, None
         if listener is not None:
             await listener.stop()
+        self._writer.shutdown(wait=False)
 
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -227,6 +243,8 @@ class Monitor:
             return await handler(request)
         names_a_user = "Authorization" in request.headers or (peer and peer.certificate)
         if request.path in (LIVE, READY) and not names_a_user:
+            if request.path == READY and not request.query:
+                handler = self._answer(serves)  # who hears a word costs no figures
             status = (await handler(request)).status
             return web.Response(text=WORDS.get(status), status=status)
         if self._users is None:
@@ -234,13 +252,25 @@ class Monitor:
         return await self._users.check(request, handler)
 
     async def _metrics(self, _request: web.Request) -> web.Response:
-        server = self._server
-        snapshot = MetricsSnapshot(
-            server.figures().by_name(), server.queue_statuses(), self._release
-        )
         loop = asyncio.get_running_loop()
-        text = await loop.run_in_executor(None, metrics.text, snapshot)
+        if self._text is None or (self._text.done() and loop.time() >= self._anew_s):
+            self._text = watched.task("figures for Prometheus", self._make_text(), log.error)
+        text = await asyncio.shield(self._text)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
+
+    async def _make_text(self) -> bytes:
+        """Write the figures: for all who ask meanwhile and, where it takes long, somewhat later, so
+        that it takes a tenth of the time however many ask.
+        """
+        server, loop = self._server, asyncio.get_running_loop()
+        began_s = loop.time()
+        try:
+            snapshot = MetricsSnapshot(
+                server.figures().by_name(), server.queue_statuses(), self._release
+            )
+            return await loop.run_in_executor(self._writer, metrics.text, snapshot)
+        finally:
+            self._anew_s = loop.time() + PAUSE_SHARE * (loop.time() - began_s)
 
     async def _ready(self, request: web.Request) -> web.Response:
         asked = request.query.get("standby", "")

@@ -105,7 +105,7 @@ class HttpUsers:
             decide,
             peer=addresses.peer_of(transport),
             remote=True,
-            wanted=lambda: not decided.done(),
+            wanted=lambda: not decided.done() and request.transport is not None,
         )
         who = await decided
         if isinstance(who, Refused) and user and self._audit is not None:

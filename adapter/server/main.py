@@ -282,6 +282,7 @@ async def _serve(
                 wired.topics(registry.make_registry),
             )
             signals.tell(server)
+            watched.event_loop(loop, server.owner.broke)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             show = partial(_show, settings, server, supervisor, http, out)

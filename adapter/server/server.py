@@ -321,8 +321,7 @@ class Server:
         without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
         if self._watch is not None:
             self._watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watch
+            await asyncio.wait({self._watch})  # whatever it ended with was heard
         self._groups.stop()
         await self._commands.stop()
         if self._network is not None:

@@ -94,6 +94,13 @@ class ServerSession:
         """How much of a frame has come whose rest has not."""
         return len(self._buffer)
 
+    @property
+    def has_more_than_a_hello(self) -> bool:
+        """Whether more of a frame has come than a hello has: of a stranger no more is read then,
+        for it would fill the memory that is for the frames of clients.
+        """
+        return len(self._buffer) > frames.HELLO_BYTES_MAX
+
     def close(self) -> None:
         """Take no more."""
         self.state = ProtocolState.CLOSED

@@ -91,9 +91,7 @@ class ClientConnection(asyncio.Protocol):
         self._scheduled = False
         self._has_sent = False
         self._is_in = False
-        self._write_full = False
-        self._paused = False
-        self._held_back = False
+        self._write_full = self._paused = self._held_back = False
         self._progress = ClientProgress(connections.bounds)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -322,6 +320,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _throttle(self) -> None:
         pause = self._write_full or self._held_back or bool(self._waiting)
+        pause |= not self._is_in and self._session.has_more_than_a_hello
         if pause == self._paused or self._transport is None or self._transport.is_closing():
             return
         self._paused = pause

@@ -3,8 +3,12 @@
 import threading
 import time
 
+import pytest
+
 import adapter.testing
+from adapter.administration.pcf.command_server import CommandServer
 from adapter.administration.status import COMMAND_SERVER
+from adapter.server import commands
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.testing import TestQueueManager
 
@@ -50,6 +54,28 @@ def test_it_is_started_for_requests_that_waited() -> None:
         manager.restart()
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
         assert qm.get("REPLIES", timeout=20)
+
+
+def test_a_start_that_fails_is_tried_again_and_the_stop_comes_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, fails = CommandServer.start, [True]
+
+    def start(server: CommandServer) -> None:
+        if fails.pop() if fails else False:
+            raise RuntimeError("can't start new thread")
+        whole(server)
+
+    monkeypatch.setattr(CommandServer, "start", start)
+    monkeypatch.setattr(commands, "AGAIN_S", 0.01)
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.queue(COMMAND_QUEUE, open_for="output")
+        await_served(manager)
+    fails += [True] * 1_000
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.queue(COMMAND_QUEUE, open_for="output")
+        manager.stop()
+        assert len(fails) < 1_000
 
 
 def test_it_ends_with_the_queue_manager() -> None:

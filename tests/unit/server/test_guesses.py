@@ -26,6 +26,33 @@ def test_addresses_take_turns() -> None:
     assert [one and one.address for one in taken] == ["guesser", "good", "guesser", "good"]
 
 
+def test_one_address_fills_no_place_of_another() -> None:
+    refused: list[str] = []
+    kept: Guesses[str] = Guesses(
+        GuessBounds(waiting=10), lambda one, why: refused.append(f"{one.user}: {why}")
+    )
+    for number in range(10):
+        assert not kept.add(of("crowd", f"user {number}"), 0)
+    assert "10 passwords are being checked" in kept.add(of("crowd", "user 10"), 0)
+    for number in range(4):
+        assert not kept.add(of(f"good {number}"), 0)
+    assert [one.partition(":")[0] for one in refused] == [f"user {n}" for n in (9, 8, 7, 6)]
+    assert kept.waiting == 10
+    for number in range(2):
+        assert not kept.add(of("good 0", f"more {number}"), 0)
+    assert kept.waiting == 10
+    assert "are being checked" in kept.add(of("good 0", "one more"), 0)
+
+
+def test_an_address_that_guesses_has_few_places_also_between_its_pauses() -> None:
+    kept: Guesses[str] = Guesses()
+    wrong(kept, guesses.FREE_OF_ADDRESS, 0)
+    taken = [not kept.add(of("a", f"user {number}"), 100) for number in range(30)]
+    assert sum(taken) == guesses.WAITING_OF_ADDRESS_MAX
+    late = guesses.FORGET_S + 1
+    assert not kept.add(of("a", "another"), late)
+
+
 def test_of_one_address_users_without_wrong_passwords_come_first() -> None:
     kept: Guesses[str] = Guesses()
     wrong(kept, 2, 0, user="ada")

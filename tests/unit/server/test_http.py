@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,14 +23,15 @@ from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
-from adapter.server import credentials, http, main
+from adapter.server import credentials, http, main, metrics
 from adapter.server.admission import Admission
 from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures
 from adapter.server.guesses import GuessBounds
-from adapter.server.http import DEAD, WORDS, Monitor
+from adapter.server.http import DEAD, PAUSE_SHARE, WORDS, Monitor
 from adapter.server.https import HttpUsers
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.metrics import MetricsSnapshot
 from adapter.server.settings import ServerSettings
 from tests.support.passwords import hash_cheaply
 
@@ -173,6 +176,43 @@ def test_pages_that_nobody_can_log_in_to_are_named_in_the_log(
     (line,) = lines
     assert line["event"] == "monitored by this machine only"
     assert "set credentials_file" in line["reason"]
+
+
+def test_figures_are_written_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ask, it takes a tenth of the time."""
+    written, whole = [], metrics.text
+
+    def text(snapshot: MetricsSnapshot) -> bytes:
+        written.append(threading.get_ident())
+        time.sleep(0.05)
+        return whole(snapshot)
+
+    monkeypatch.setattr(metrics, "text", text)
+
+    async def ask() -> None:
+        monitor = Monitor(FakeServer())
+        url = await monitor.start(0)
+        try:
+            async with ClientSession(url) as session:
+                for _ in range(3):
+                    pages = [get(session, "/metrics") for _ in range(20)]
+                    assert {one.status for one in await asyncio.gather(*pages)} == {200}
+                assert len(written) == 1
+                await asyncio.sleep(0.05 * (PAUSE_SHARE + 2))
+                await get(session, "/metrics")
+        finally:
+            await monitor.stop()
+
+    asyncio.run(ask())
+    assert len(written) == 2
+
+
+def test_who_hears_a_word_costs_no_figures(
+    monkeypatch: pytest.MonkeyPatch, from_elsewhere: None
+) -> None:
+    del from_elsewhere
+    monkeypatch.setattr(FakeServer, "figures", None)
+    assert [page.status for page in asked(FakeServer(), "/live", "/ready")] == [200, 200]
 
 
 @pytest.mark.usefixtures("from_elsewhere")

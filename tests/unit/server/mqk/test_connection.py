@@ -87,6 +87,7 @@ class FakeHost(FrameHandler):
         self.is_gone = False
         self.parting: Refused | None = None
         self.in_unit = False
+        self.is_password_checked = True
 
     @property
     def term(self) -> "FakeHost":
@@ -111,6 +112,10 @@ class FakeHost(FrameHandler):
         self.is_gone = True
 
     def welcome(self, client: ClientConnection, _hello: frames.Hello) -> None:
+        if self.is_password_checked:
+            self.let_in(client)
+
+    def let_in(self, client: ClientConnection) -> None:
         client.write(
             codec.encode(frames.Welcome(version=1, queue_manager="QM1", connection=client.number))
         )
@@ -200,6 +205,23 @@ def test_one_that_is_not_welcome_is_told(stage: Stage) -> None:
     stage.host.refused = Refused(Reason.LIMIT_REACHED, "QM1", "full")
     stage.client.connection_made(cast("asyncio.BaseTransport", stage.transport))
     assert stage.goodbye() == stage.host.refused
+
+
+def test_of_a_long_frame_no_more_is_read_than_of_a_hello_until_the_client_is_in(
+    stage: Stage,
+) -> None:
+    stage.host.is_password_checked = False
+    stage.client.data_received(HELLO)
+    begun = (2 * frames.HELLO_BYTES_MAX).to_bytes(4, "big")
+    stage.client.data_received(begun + bytes(frames.HELLO_BYTES_MAX - 4))
+    reading = [stage.transport.reading]
+    stage.client.data_received(bytes(1))
+    reading.append(stage.transport.reading)
+    stage.host.let_in(stage.client)
+    reading.append(stage.transport.reading)
+    stage.client.data_received(bytes(100))
+    reading.append(stage.transport.reading)
+    assert reading == [True, False, True, True]
 
 
 def test_one_that_is_to_part_goes_with_the_last_answer_of_its_unit(stage: Stage) -> None:

@@ -332,6 +332,7 @@ class ConversationWork:
         self._end_unit(who, commits=False)
 
     def _end_unit(self, who: str, *, commits: bool) -> None:
+        self._hear()  # what others have done may have answered a verb that waited
         unit = self.units.get(who)
         if unit is None:
             return

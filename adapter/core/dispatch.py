@@ -217,6 +217,7 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing, no
 def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms: int) -> None:
     """Decide what waited for a page of this queue, and what waited for that."""
     asked = pages.resume(qm, queue)
+    pages.wake_waiting(qm, queue)
     for request in asked:
         _carry_out(qm, effects, request, now_ms)
     for number in dict.fromkeys(request.connection for request in asked):
@@ -535,7 +536,7 @@ def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
             while qm.waiters.count(key) and _serve_one(qm, effects, key, now_ms):
                 pass
         except PageNeeded as needed:
-            qm.want_page(needed)  # it wakes the queue when it comes
+            pages.wake_when_come(qm, needed, key)
 
 
 def _serve_one(qm: QueueManager, effects: Effects, key: Hashable, now_ms: int) -> bool:

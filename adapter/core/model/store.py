@@ -22,7 +22,7 @@ This module does not know what a verb means, nor any attribute of a queue.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
 from adapter.core.contract.arrivals import Lowest
@@ -60,6 +60,8 @@ class Store:
         """Which messages have been browsed, once a browse has marked one."""
         self.indexes = Indexes(name, self.lanes)
         self.suspended: list[Request] = []
+        self.paging_keys: dict[Hashable, None] = {}
+        """What those wait for that need a page of it, and are to be tried again when it comes."""
         """Requests that wait for a page."""
 
     def begin_term(self, first_n: int) -> None:

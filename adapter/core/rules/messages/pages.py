@@ -7,6 +7,7 @@ is held until then. This module does not know from where a page is read.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 from adapter.core.attributes.system import RETAINED_QUEUE
@@ -36,6 +37,21 @@ def suspend(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     qm.connections[request.connection].turns.suspend(request)
     qm.want_page(needed)
     waiting.runs(qm, request)
+
+
+def wake_when_come(qm: QueueManager, needed: PageNeeded, key: Hashable) -> None:
+    """Let what waits for a key wait for a page first. It is in the line of another thing than the
+    queue, as of a lock, so that what comes to the queue does not wake it.
+    """
+    qm.queues[needed.queue].paging_keys[key] = None
+    qm.want_page(needed)
+
+
+def wake_waiting(qm: QueueManager, queue: LocalQueue) -> None:
+    """Note that a page of a queue has come, or is missing, or that the queue is gone."""
+    keys, queue.paging_keys = queue.paging_keys, {}
+    for key in keys:
+        qm.waiters.wake(key)
 
 
 def resume(qm: QueueManager, queue: LocalQueue) -> list[Request]:

@@ -153,3 +153,20 @@ def test_what_a_savepoint_gives_back_to_a_verb_of_the_same_transaction() -> None
     assert isinstance(answer, Messages)
     assert bodies_of(answer) == ["one"]
     assert at.core.qm.conversations.of_service[ANSWERS] == 1
+
+
+def test_a_receive_that_was_unlocked_goes_on_when_its_page_has_come() -> None:
+    """It waits in the line of its group, and a page wakes the line of the queue."""
+    at = Dialogs(window_messages=2)
+    first = at.session()
+    first.dialog(*(f"x{number}" for number in range(40)))
+    handle = first.dialog("m0", "m1")
+    first.commit()
+    group = at.core.qm.conversations.endpoints[at.far_of(handle)].state.group
+    done(first.do(b.BrokerMove(b"", at.far_of(handle), group)))
+    second = at.session()
+    waits = second.start(b.BrokerReceive(b"", "Answers", top=2, group=group, lock_ms=-1))
+    assert second.answer(waits) is None
+    at.core.evict()
+    first.rollback()
+    assert bodies_of(second.answer(waits)) == ["m0", "m1"]

@@ -13,6 +13,7 @@ from adapter.core.contract.broker import ROWS_BYTES_MAX, BrokerGetGroup, BrokerR
 from adapter.core.contract.broker_header import RETAINED_RECEIVED, BrokerHeader
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import Delivered
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ReceiveNoted, Record
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
@@ -29,6 +30,9 @@ from adapter.core.rules.broker.texts import shown
 from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import Decision
+
+ROWS_ENOUGH = 100
+"""So many rows are received without the next one if that is not in memory."""
 
 
 def receive(
@@ -103,7 +107,9 @@ def _take_rows(
 ) -> list[tuple[Endpoint, Stored]]:
     """Take the next rows of a group out of its heaps: of one conversation after the other.
 
-    If a message is not in memory, all are put back and PageNeeded is raised.
+    If a message is not in memory, all are put back and PageNeeded is raised; unless there are many
+    by then: these are all that is received, as looking through them again for each page would cost
+    the square of their number.
     """
     found: list[tuple[Endpoint, Stored]] = []
     taken: list[tuple[Endpoint, int]] = []
@@ -124,11 +130,23 @@ def _take_rows(
                 row = endpoint.first(queue.is_there)
             if endpoint is None or endpoint is only:
                 return found
+    except PageNeeded as needed:
+        if len(found) >= ROWS_ENOUGH:
+            return found
+        _put_back(queue, taken)
+        is_behind = not found or needed.seq == found[-1][1].place[1] + 1
+        if is_behind:  # what is behind it will be needed too
+            raise PageNeeded(needed.queue, needed.lane, needed.seq) from None
+        raise
     except BaseException:
-        for endpoint, row in taken:
-            queue.groups.add_row(endpoint, row)
+        _put_back(queue, taken)
         raise
     return found
+
+
+def _put_back(queue: BrokerQueue, taken: list[tuple[Endpoint, int]]) -> None:
+    for endpoint, row in taken:
+        queue.groups.add_row(endpoint, row)
 
 
 def _hold(

@@ -66,6 +66,8 @@ class ClientConnections(ClientSink):
         """With what each client is let go when it has nothing under way."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
+        self._silent: dict[ServedClient, None] = {}
+        """Those that have sent no hello, the oldest first."""
         self._admitted: dict[int, ServedClient] = {}
         self._emptied: asyncio.Event | None = None
         self._without_room: set[ServedClient] = set()
@@ -97,13 +99,28 @@ class ClientConnections(ClientSink):
     # What a connection calls.
 
     def begin(self, client: ServedClient) -> Refused | None:
-        """Note an open connection; return why it cannot be served, if so, and is not to be held."""
+        """Note an open connection; return why it cannot be served, if so, and is not to be held.
+
+        Where there are too many, the oldest goes that has said nothing: a client says who it is at
+        once.
+        """
         self._open.add(client)
         if len(self._open) > self.connections_max:
             text = f"{self.connections_max} clients are connected"
-            return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
+            why = Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
+            silent = next(iter(self._silent), None)
+            if silent is None:
+                return self._why_unserved() or why
+            self.greeted(silent)
+            self._open.discard(silent)
+            silent.goodbye(why)
+        self._silent[client] = None
         refused = self._why_unserved()
         return None if refused is None or may_wait(refused) else refused
+
+    def greeted(self, client: ServedClient) -> None:
+        """A client has sent its hello."""
+        self._silent.pop(client, None)
 
     def is_open(self, client: ServedClient) -> bool:
         """Whether a connection has not ended yet."""
@@ -128,6 +145,7 @@ class ClientConnections(ClientSink):
             log.log(level_of(party), "client disconnected", **by(client.number, party))
             self.audit.gone(client.number)
         self._open.discard(client)
+        self.greeted(client)
         if not self._open and self._emptied is not None:
             self._emptied.set()
         self._without_room.discard(client)

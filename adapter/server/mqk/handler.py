@@ -71,6 +71,7 @@ class MqkHandler(FrameHandler):
         return ClientConnection(self._connections, self, number, principal)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
+        self._connections.greeted(client)
         if not self._connections.held.hold(client, partial(self._admit, client, hello)):
             self._admit(client, hello)
 
@@ -144,6 +145,7 @@ class MqkHandler(FrameHandler):
         return term.inquiries.why_not_by(channel, is_encrypted=peer.is_encrypted, subject=subject)
 
     def of_standby(self, client: ClientConnection, frame: StandbyFrame) -> None:
+        self._connections.greeted(client)
         self._standbys.take(client, frame)
 
     def gone(self, client: ClientConnection) -> None:

@@ -130,9 +130,18 @@ def test_an_end_reaches_clients_that_are_not_admitted_yet(connections: ClientCon
     assert admitted.said == silent.said == [why]
 
 
-def test_one_connection_too_many_is_refused(connections: ClientConnections) -> None:
-    connections.connections_max = 1
-    assert connections.begin(client(1)) is None
-    refused = connections.begin(client(2))
+def test_where_there_are_too_many_who_says_nothing_goes(connections: ClientConnections) -> None:
+    connections.connections_max = 2
+    first, second, third, fourth = map(client, range(1, 5))
+    for one in (first, second):
+        assert connections.begin(one) is None
+    connections.greeted(first)
+    assert connections.begin(third) is None
+    assert [why.reason for why in second.said] == [Reason.LIMIT_REACHED]
+    assert not connections.is_open(second)
+    connections.gone(second)
+    connections.greeted(third)
+    refused = connections.begin(fourth)
     assert refused is not None
     assert refused.reason is Reason.LIMIT_REACHED
+    assert first.said == third.said == []

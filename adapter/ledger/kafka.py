@@ -362,6 +362,8 @@ class KafkaLedger:
         self._writer: LedgerWriter | None = None
         self._ready: ReadyClients | None = None
         self._readying = threading.Lock()
+        self._takes = 0
+        """How often ready clients were taken: those that were made meanwhile are not kept."""
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted = OwnerAttempts()
@@ -380,7 +382,7 @@ class KafkaLedger:
 
     def prepare(self) -> None:
         with self._readying:
-            ready = self._ready
+            ready, takes = self._ready, self._takes
             if ready is not None:
                 ready.serve()
                 return
@@ -391,13 +393,15 @@ class KafkaLedger:
             made.close()
             raise
         with self._readying:
-            if self._ready is None and not self._given_up.is_set():
+            is_late = takes != self._takes or self._given_up.is_set()
+            if self._ready is None and not is_late:
                 self._ready = made
                 return
         made.close()
 
     def _take_ready(self) -> ReadyClients | None:
         """Take them, unless another thread waits for Kafka's answer by them: then it keeps them."""
+        self._takes += 1
         if not self._readying.acquire(timeout=IN_USE_S):
             return None
         ready, self._ready = self._ready, None

@@ -70,6 +70,9 @@ class MoverProcess:
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
         self._run: MoverRun | None = None
+        self._turn = threading.RLock()
+        """A stop waits for a restart, and ends what that has started."""
+        self._is_stopped = False
         self._not_started = ""
         """Why the system did not start it the last time."""
 
@@ -82,27 +85,34 @@ class MoverProcess:
         """Start the process; does not wait for Kafka, and not for the process. If the system starts
         none, failure() says so, as of one that has ended: it is tried again.
         """
-        self.stop()
-        try:
-            self._run = MoverRun(self._settings)
-        except (OSError, RuntimeError) as error:  # RuntimeError: no thread
-            self._not_started = (
-                f"the movers' process cannot be started: {error}; see how many processes and how "
-                "much memory the queue manager's account or container may have"
-            )
+        with self._turn:
+            self.stop()
+            self._is_stopped = False
+            try:
+                self._run = MoverRun(self._settings)
+            except (OSError, RuntimeError) as error:  # RuntimeError: no thread
+                self._not_started = (
+                    f"the movers' process cannot be started: {error}; see how many processes and "
+                    "how much memory the queue manager's account or container may have"
+                )
 
     def restart(self) -> None:
-        """Start those of its movers again that have ended, or the process if that has ended."""
-        run = self._run
-        if run is None or not run.begin_again():
-            self.start()
+        """Start those of its movers again that have ended, or the process if that has ended; none
+        if it was stopped.
+        """
+        with self._turn:
+            run = self._run
+            if not self._is_stopped and (run is None or not run.begin_again()):
+                self.start()
 
     def stop(self) -> None:
         """Let it finish the transactions that are open, and end; twice is no error."""
-        run, self._run = self._run, None
-        self._not_started = ""
-        if run is not None:
-            run.end(STOP_GRACE_S)
+        with self._turn:
+            run, self._run = self._run, None
+            self._is_stopped = True
+            self._not_started = ""
+            if run is not None:
+                run.end(STOP_GRACE_S)
 
     def kill(self) -> None:
         """End it at once (SIGKILL), as a crash does: failure() will say so."""

@@ -7,8 +7,11 @@ fence its successor.
 
 import gc
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar, Self
 
 import pytest
 
@@ -16,11 +19,11 @@ import adapter
 from adapter.cli import cluster
 from adapter.feeds import kafka as feeds
 from adapter.feeds.kafka import KafkaFeedConsumer
-from adapter.ledger import kafka_reader, kafka_signs
+from adapter.ledger import kafka, kafka_reader, kafka_signs
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import Position
+from adapter.ledger.port import LedgerUnavailable, Position
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers import transactions
 from adapter.movers.progress import Committed
@@ -190,3 +193,48 @@ def test_every_module_that_makes_clients_is_in_the_table() -> None:
 def threads() -> int:
     """How many threads of librdkafka's there are, of other tests too."""
     return sum(one.read_text().startswith("rdk:") for one in Path("/proc/self/task").glob("*/comm"))
+
+
+class SlowClients:
+    """Ready clients, of which the first wait for a slow Kafka; the others find it away."""
+
+    made: ClassVar[list["SlowClients"]] = []
+    may_go_on: ClassVar[threading.Event] = threading.Event()
+
+    def __init__(self, _settings: LedgerSettings) -> None:
+        self.is_closed = False
+        self.source = self.writes = self
+        self.made.append(self)
+
+    def find(self) -> None:
+        if self is not self.made[0]:
+            raise LedgerUnavailable("it is away", retriable=True)
+        assert self.may_go_on.wait(10)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def test_clients_that_are_ready_when_another_take_over_has_begun_are_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kafka, "ReadyClients", SlowClients)
+    ledger = KafkaLedger(LEDGER)
+    preparing = threading.Thread(target=ledger.prepare)
+    preparing.start()
+    deadline_s = time.monotonic() + 10
+    while not SlowClients.made:
+        assert time.monotonic() < deadline_s
+        threading.Event().wait(0.001)
+    with pytest.raises(LedgerUnavailable):
+        ledger.take_over(b"o" * 16, "", lambda _entry: None)
+    SlowClients.may_go_on.set()
+    preparing.join(10)
+    assert [one.is_closed for one in SlowClients.made] == [True, True]
+    ledger.close()

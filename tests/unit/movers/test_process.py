@@ -3,10 +3,12 @@
 import subprocess
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 import pytest
 
 from adapter import launch
+from adapter.movers import process
 from adapter.movers.process import MoverProcess, MoverSettings
 from adapter.movers.settings import KafkaCluster
 from adapter.topics.admin import TopicSettings
@@ -60,3 +62,45 @@ def test_movers_that_the_system_does_not_start_are_tried_again(
     assert movers.pid is not None
     movers.stop()
     assert movers.failure() is None
+
+
+class SlowRun:
+    """A process that takes a while to be started."""
+
+    made: ClassVar[list["SlowRun"]] = []
+
+    def __init__(self, _settings: MoverSettings) -> None:
+        self.is_begun.set()
+        assert self.may_go_on.wait(10)
+        self.has_ended = False
+        self.made.append(self)
+
+    def begin_again(self) -> bool:
+        return False
+
+    def end(self, _grace_s: float) -> None:
+        self.has_ended = True
+
+    is_begun: ClassVar[threading.Event] = threading.Event()
+    may_go_on: ClassVar[threading.Event] = threading.Event()
+
+
+def test_a_stop_ends_what_a_restart_beside_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MoverRun", SlowRun)
+    movers = MoverProcess(SETTINGS)
+    SlowRun.may_go_on.set()
+    movers.start()
+    SlowRun.may_go_on.clear()
+    SlowRun.is_begun.clear()
+    restart, stop = (threading.Thread(target=one) for one in (movers.restart, movers.stop))
+    restart.start()
+    assert SlowRun.is_begun.wait(10)
+    stop.start()
+    SlowRun.may_go_on.set()
+    for thread in (restart, stop):
+        thread.join(10)
+    assert [one.has_ended for one in SlowRun.made] == [True, True]
+    movers.restart()
+    assert len(SlowRun.made) == 2
+    movers.start()
+    assert len(SlowRun.made) == 3

@@ -111,6 +111,10 @@ class ConversationPlan:
         )
         return has_rows or state.handle in self.waiting
 
+    def waiting_of(self, state: r.ConversationSet) -> int:
+        """Return how many messages of an endpoint wait for its far service."""
+        return len(self._waiting_rows(state))
+
     def set(self, state: r.ConversationSet) -> None:
         """Note what becomes of an endpoint."""
         self.states[state.handle] = state
@@ -208,6 +212,23 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
         raise queue.refusal()
     _put_leaving(d, queue, message, far)
     return False
+
+
+def send_last(d: ConversationPlan, state: r.ConversationSet, message: MessageData) -> None:
+    """Send the last message of an endpoint here that ceases to be, with those of its messages that
+    wait: it does not wait behind these. What cannot leave now is not sent.
+    """
+    far = state.far_queue_manager
+    if not d.waits(state):
+        send(d, message)
+    elif not far:
+        header = _header_of(message)
+        number = of_no_direction(header.sequence)
+        deliver(d, structs.replace(message, broker=structs.replace(header, sequence=number)))
+    elif not far.startswith(EXPORT_ADDRESS):
+        queue = routes.queue_to_known(d.qm, far, d.plan.new_queues)
+        if queue is not None:
+            _put_leaving(d, queue, message, far)
 
 
 def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:

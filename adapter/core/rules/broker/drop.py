@@ -15,7 +15,7 @@ from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.commit import rows_of
-from adapter.core.rules.broker.delivery import ConversationPlan, send
+from adapter.core.rules.broker.delivery import ConversationPlan, send_last
 from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.texts import error_body
 from adapter.core.rules.messages.plan import Plan
@@ -51,7 +51,7 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
         if state is not None:
             if _has_far_side(d, endpoint, service):
                 body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
-                send(d, message_of(state, ERROR, body, "X"))
+                send_last(d, state, message_of(state, ERROR, body, "X"))
             d.remove(state)
     return d.record(removed=rows)
 
@@ -61,8 +61,8 @@ def _has_far_side(d: ConversationPlan, endpoint: Endpoint, service: str) -> bool
     and belongs to another service.
     """
     state = endpoint.state
-    if state.is_ended or state.far != OPEN or d.waits(state):
+    if state.is_ended or state.far != OPEN:
         return False
-    if state.is_initiator and not state.sent:
+    if state.is_initiator and d.waiting_of(state) == state.sent:
         return False
     return bool(state.far_queue_manager) or state.far_service != service

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.rules.broker import release
-from tests.support.dialogs import ANSWERS, Afar, Dialogs, done
+from tests.support.dialogs import ANSWERS, ASKS, Afar, Dialogs, done
 from tests.support.examples import examples
 
 STEP = 3
@@ -157,6 +157,26 @@ def test_messages_behind_a_page_of_those_that_wait_are_released(
     far.send()
     pass_steps(at)
     assert session.receive_all("Answers") == numbered("m", 6)
+    at.check()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 30])
+def test_the_target_hears_that_its_initiator_was_dropped_in_the_middle(steps: int) -> None:
+    at = Dialogs()
+    session = at.session()
+    at.alter("Answers", status=False)
+    session.dialog(*numbered("m", 9 * STEP))
+    session.commit()
+    at.alter("Answers", status=True)
+    pass_steps(at, steps, seconds=0)
+    done(at.drop(kinds.SERVICE, ASKS))
+    pass_steps(at)
+    found = session.receive_all("Answers")
+    assert found[0] == "Error"
+    assert found[1:] == numbered("m", len(found) - 1)
+    received = len(found) - 1
+    assert received == 9 * STEP if steps == 30 else STEP <= received < 9 * STEP
+    assert list(at.states().values()) == ["ER"]
     at.check()
 
 

@@ -205,30 +205,13 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
         if known is None:
             _hold(d, key, message)
         else:
-            _put_leaving(d, known, message, far)
+            put_leaving(d, known, message, far)
         return False
     queue = routes.leave_by(d.qm, far, d.plan.new_queues)
     if isinstance(queue, NoRoute):
         raise queue.refusal()
-    _put_leaving(d, queue, message, far)
+    put_leaving(d, queue, message, far)
     return False
-
-
-def send_last(d: ConversationPlan, state: r.ConversationSet, message: MessageData) -> None:
-    """Send the last message of an endpoint here that ceases to be, with those of its messages that
-    wait: it does not wait behind these. What cannot leave now is not sent.
-    """
-    far = state.far_queue_manager
-    if not d.waits(state):
-        send(d, message)
-    elif not far:
-        header = _header_of(message)
-        number = of_no_direction(header.sequence)
-        deliver(d, structs.replace(message, broker=structs.replace(header, sequence=number)))
-    elif not far.startswith(EXPORT_ADDRESS):
-        queue = routes.queue_to_known(d.qm, far, d.plan.new_queues)
-        if queue is not None:
-            _put_leaving(d, queue, message, far)
 
 
 def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
@@ -304,12 +287,13 @@ def reply(d: ConversationPlan, message: MessageData, queue_manager: str) -> None
     if isinstance(queue, NoRoute):
         d.plan.give_up_reply(message, queue_manager, queue.reason)
     else:
-        _put_leaving(d, queue, message, queue_manager)
+        put_leaving(d, queue, message, queue_manager)
 
 
-def _put_leaving(
+def put_leaving(
     d: ConversationPlan, queue: LocalQueue, message: MessageData, queue_manager: str
 ) -> None:
+    """Put a message to the transmission queue by which it leaves for a queue manager."""
     header = structs.replace(_header_of(message), handle=b"", from_queue_manager=d.qm.name)
     leaving = structs.replace(
         message,

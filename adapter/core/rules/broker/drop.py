@@ -5,20 +5,25 @@ This module does not know what becomes of other objects that are dropped.
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from adapter.core.attributes.broker import SERVICE
-from adapter.core.contract.broker import ERROR, BrokerDrop
+from adapter.core.contract.broker import ERROR, EXPORT_ADDRESS, BrokerDrop
+from adapter.core.contract.broker_header import of_no_direction
 from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import Record
+from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.contract.unit_records import Taken
 from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.commit import rows_of
-from adapter.core.rules.broker.delivery import ConversationPlan, send_last
+from adapter.core.rules.broker.delivery import ConversationPlan, deliver, put_leaving, send
 from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.texts import error_body
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives.decision import Decision
 
 SERVICE_DROPPED = -8470
@@ -51,7 +56,7 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
         if state is not None:
             if _has_far_side(d, endpoint, service):
                 body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
-                send_last(d, state, message_of(state, ERROR, body, "X"))
+                _send_last(d, state, message_of(state, ERROR, body, "X"))
             d.remove(state)
     return d.record(removed=rows)
 
@@ -66,3 +71,21 @@ def _has_far_side(d: ConversationPlan, endpoint: Endpoint, service: str) -> bool
     if state.is_initiator and d.waiting_of(state) == state.sent:
         return False
     return bool(state.far_queue_manager) or state.far_service != service
+
+
+def _send_last(d: ConversationPlan, state: ConversationSet, message: MessageData) -> None:
+    """Send the last message of an endpoint here that ceases to be, with those of its messages that
+    wait: it does not wait behind these. What cannot leave now is not sent.
+    """
+    far = state.far_queue_manager
+    if not d.waits(state):
+        send(d, message)
+    elif not far:
+        header = message.broker
+        assert header is not None, "it was made with one"
+        number = of_no_direction(header.sequence)
+        deliver(d, structs.replace(message, broker=structs.replace(header, sequence=number)))
+    elif not far.startswith(EXPORT_ADDRESS):
+        queue = routes.queue_to_known(d.qm, far, d.plan.new_queues)
+        if queue is not None:
+            put_leaving(d, queue, message, far)

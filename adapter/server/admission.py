@@ -135,6 +135,7 @@ class Admission:
         self._checks = ThreadPoolExecutor(1, "passwords")
         self._guesses: Guesses[AdmissionRequest] = Guesses(bounds, _refuse_attempt)
         self._checking = False
+        self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -162,6 +163,9 @@ class Admission:
         That is at once or later. password_check: see demand(). peer: where it connects from.
         remote: that is another machine. wanted: whether it is still there.
         """
+        if self._is_closed:
+            decide(_refused(hello, "the queue manager is stopping"))
+            return
         if hello.token:
             self._ask_token(hello, decide, in_clear=remote and not peer.is_encrypted)
             return
@@ -192,7 +196,8 @@ class Admission:
             self._look_up(credentials, Attempt(network_of(peer.host), hello.user, asked, wanted))
 
     def close(self) -> None:
-        """Check nothing more."""
+        """Check nothing more: who asks is refused."""
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
         for executor in (self._lookups, self._checks):
@@ -233,7 +238,7 @@ class Admission:
     def _check_next(self) -> None:
         """Have the next password checked, now or when it is due, unless one is being checked."""
         credentials = self._credentials
-        if self._checking or credentials is None:
+        if self._checking or credentials is None or self._is_closed:
             return
         if self._timer is not None:
             self._timer.cancel()

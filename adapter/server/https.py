@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from adapter import addresses, watched
-from adapter.core.contract.parties import Principal
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.admission import Admission
@@ -99,6 +99,9 @@ class HttpUsers:
         transport = request.transport
         if transport is None:
             return Refused(Reason.NOT_AUTHORIZED, user, "the client has gone")
+        if len(user) > ORIGIN_LENGTH_MAX:
+            text = f"a user has {ORIGIN_LENGTH_MAX} characters at most"
+            return Refused(Reason.NOT_AUTHORIZED, "", text)
         self._admission.ask(
             "REQUIRED",
             Hello(version=0, user=user, password=password, application=APPLICATION, token=token),

@@ -157,6 +157,26 @@ def test_an_authority_that_is_not_trusted(authority: Authority, tmp_path: Path) 
     run(test, authority, tmp_path)
 
 
+def test_who_asks_while_the_queue_manager_stops_is_refused(
+    authority: Authority, tmp_path: Path
+) -> None:
+    async def test(site: Site) -> None:
+        site.admission.close()
+        status, text = await site.get(trusting(authority), headers=login("right"))
+        assert (status, "the queue manager is stopping" in text) == (401, True)
+
+    run(test, authority, tmp_path)
+
+
+def test_a_user_whose_name_is_too_long_is_refused(authority: Authority, tmp_path: Path) -> None:
+    async def test(site: Site) -> None:
+        headers = {"Authorization": encode_basic_auth("u" * 65, "right")}
+        status, text = await site.get(trusting(authority), headers=headers)
+        assert (status, "a user has 64 characters at most" in text) == (401, True)
+
+    run(test, authority, tmp_path)
+
+
 def test_a_new_certificate_is_used_for_the_next_connection(
     authority: Authority, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ time; tasks that are cancelled meanwhile stop no others.
 """
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -15,6 +14,7 @@ import adapter
 from adapter import errors as e
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.core.contract import commands as c
+from tests.support.awaited import until
 from tests.support.loopback import Loopback
 
 END_S = 20.0
@@ -65,15 +65,6 @@ class Site:
     def open_units(self) -> int:
         connections = self.server.qm.connections
         return self.server.call(lambda: sum(len(one.units) for one in connections.values()))
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that nothing tells of."""
-    for _ in range(2_000):
-        if is_so():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it does not come")
 
 
 async def put(site: Site) -> None:

@@ -7,6 +7,7 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.core.contract import commands as c
+from tests.support.awaited import until
 from tests.support.loopback import Loopback
 
 
@@ -252,7 +253,7 @@ async def test_a_cancellation_that_was_put_off_leaves_no_queue_open(server: Loop
                 await queue.put("x")
 
         working = asyncio.create_task(work())
-        await asyncio.sleep(0.05)
+        await until(lambda: server.count(c.Put))
         working.cancel()
         await asyncio.sleep(0.05)
         await asyncio.to_thread(server.release)

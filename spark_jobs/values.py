@@ -203,10 +203,7 @@ def _resolution(registry_url: str, reader: str, schema_id: int) -> Resolution | 
     """What turns values of a schema into the reader's, or why nothing does; None: they are the
     reader's.
     """
-    writer = _values(registry_url).registry.schema(schema_id)
-    if json.loads(writer) == json.loads(reader):
-        return None
     try:
-        return Resolution(writer, reader)
+        return values.resolution(_values(registry_url).by_id(schema_id).text, reader)
     except InvalidSchema as problem:
         return f"schema {schema_id} cannot be read: {problem.text}"

@@ -77,7 +77,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "movers": "core.contract format ledger topics errors config launch logs memory watched",
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
-        "registry": "addresses texts web errors ledger topics format.schemas launch watched",
+        "registry": "addresses texts web errors ledger topics format.avro format.schemas launch "
+        "watched",
         "channel": "addresses certificates watched wire core.contract core.mq_layouts "
         "core.attributes errors",
         "client": "channel network.dialing registry.port registry.rest registry.values "

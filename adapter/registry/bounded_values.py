@@ -33,6 +33,7 @@ ROOM_PER_BYTE = 16
 """Of what a value takes: its texts, and the names of its fields."""
 VARINT_BYTES_MAX = 10
 LONG_BITS = 64
+INT_MAX = 2**31 - 1
 DECIMAL_BYTES_MAX = 64
 NUMBER_DIGITS_MAX = 15
 """As many decimal digits as every number of 64 bits with a point keeps."""
@@ -94,6 +95,20 @@ class Input:
                 return value >> 1 ^ -(value & 1)
             shift += 7
         raise NotAvro(f"no number of 64 bits is at byte {at}, of {end}")
+
+    def take_int(self) -> int:
+        """Take a number of up to 32 bits."""
+        value = self.take_long()
+        if not -INT_MAX - 1 <= value <= INT_MAX:
+            raise NotAvro(f"{value} is not a number of 32 bits")
+        return value
+
+    def take_index(self, count: int, what: str, of: str) -> int:
+        """Take which one of so many it is. what, of: for the error."""
+        number = self.take_long()
+        if not 0 <= number < count:
+            raise NotAvro(f"{what} {number} is not among the {count} of {of}")
+        return number
 
 
 Read = Callable[[Input], Any]
@@ -186,9 +201,7 @@ class _Compiler:
         symbols: list[str] = node["symbols"]
 
         def read(source: Input) -> str:
-            number = source.take_long()
-            if not 0 <= number < len(symbols):
-                raise NotAvro(f"symbol {number} is not among the {len(symbols)} of an enum")
+            number = source.take_index(len(symbols), "symbol", "an enum")
             source.count()
             source.pay(len(symbols[number]))
             return symbols[number]
@@ -200,10 +213,7 @@ class _Compiler:
         branches = [self.compile(one) for one in node]
 
         def read(source: Input) -> Any:
-            number = source.take_long()
-            if not 0 <= number < len(branches):
-                raise NotAvro(f"branch {number} is not among the {len(branches)} of a union")
-            return branches[number](source)
+            return branches[source.take_index(len(branches), "branch", "a union")](source)
 
         return read
 
@@ -293,9 +303,7 @@ def _boolean(source: Input) -> bool:
 
 
 def _int(source: Input) -> int:
-    value = source.take_long()
-    if not -(2**31) <= value < 2**31:
-        raise NotAvro(f"{value} is not a number of 32 bits")
+    value = source.take_int()
     source.count()
     return value
 

@@ -13,11 +13,13 @@ from contextlib import suppress
 from typing import Any
 
 from adapter.errors import InvalidSchema
+from adapter.format import avro
+from adapter.registry.bounded_values import INT_MAX
 
 RECORDS = ("record", "error")
 NAMED = (*RECORDS, "enum", "fixed")
 NUMBERS = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
-INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+LONG_MAX = 2**63 - 1
 PARTS_MAX = 100_000
 """Of all defaults of a schema: values, each with what it consists of."""
 BYTES_MAX = 1024 * 1024
@@ -48,13 +50,13 @@ class DefaultBytes:
                 return _in_block(self.of(schema["items"], one) for one in value)
             case "map", dict():
                 return _in_block(
-                    self._paid(_with_size(key.encode())) + self.of(schema["values"], one)
+                    self._paid(avro.data(key.encode())) + self.of(schema["values"], one)
                     for key, one in value.items()
                 )
             case "record", dict():
                 return b"".join([self._of_field(field, value) for field in schema["fields"]])
             case "enum", str() if value in schema["symbols"]:
-                return self._paid(long_of(schema["symbols"].index(value)))
+                return self._paid(avro.long(schema["symbols"].index(value)))
             case "fixed", str() if len(value) == schema["size"]:
                 return self._paid(value.encode("latin-1"))
             case kind, _:
@@ -70,7 +72,7 @@ class DefaultBytes:
         """Avro 1.12: a value of any type of the union; before, of the first one."""
         for number, one in enumerate(types):
             with suppress(ValueError):
-                return long_of(number) + self.of(one, value)
+                return avro.long(number) + self.of(one, value)
         raise ValueError(f"{value!r} is of no type of the union")
 
     def _of_field(self, field: Any, value: Mapping[str, Any]) -> bytes:
@@ -88,15 +90,15 @@ def _plain(kind: str, value: Any) -> bytes:
         case "boolean", bool():
             return bytes([value])
         case "string", str():
-            return _with_size(value.encode())
+            return avro.data(value.encode())
         case "bytes", str():
-            return _with_size(value.encode("latin-1"))
+            return avro.data(value.encode("latin-1"))
         case (_, bool()):
             pass
         case (("int" | "long"), int()):
             most = INT_MAX if kind == "int" else LONG_MAX
             if -most - 1 <= value <= most:
-                return long_of(value)
+                return avro.long(value)
         case (("float" | "double"), (int() | float() | "NaN" | "Infinity" | "-Infinity")):
             with suppress(OverflowError):
                 return NUMBERS[kind].pack(float(value))
@@ -141,21 +143,6 @@ def name_of(schema: Any) -> str:
     )
 
 
-def long_of(number: int) -> bytes:
-    """Write a number as Avro does."""
-    rest = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-def _with_size(data: bytes) -> bytes:
-    return long_of(len(data)) + data
-
-
 def _in_block(items: Iterator[bytes]) -> bytes:
     parts = list(items)
-    return b"".join([long_of(len(parts)), *parts, *[b"\0"] * bool(parts)])
+    return b"".join([avro.long(len(parts)), *parts, *[avro.END] * bool(parts)])

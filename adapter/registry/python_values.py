@@ -27,9 +27,8 @@ from fastavro.read import LOGICAL_READERS
 from fastavro.validation import ValidationError
 from fastavro.write import LOGICAL_WRITERS
 
-from adapter.registry.bounded_values import DEPTH_MAX
+from adapter.registry.bounded_values import DEPTH_MAX, INT_MAX
 from adapter.registry.default_bytes import (
-    INT_MAX,
     LONG_MAX,
     NAMED,
     DefaultBytes,

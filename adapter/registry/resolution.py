@@ -21,23 +21,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adapter.errors import InvalidSchema, NotAvro, SchemaIncompatible
+from adapter.errors import InvalidSchema, SchemaIncompatible
+from adapter.format import avro
 from adapter.registry import python_values
 from adapter.registry.bounded_values import Input
 from adapter.registry.default_bytes import (
-    INT_MAX,
+    NAMED,
     NUMBERS,
     DefaultBytes,
     key_of,
     kind_of,
-    long_of,
     name_of,
     named_types,
 )
 from adapter.registry.frame import parse
 
 Step = Callable[[Input, bytearray], None]
-NAMED = ("record", "enum", "fixed")
 WIDER: Mapping[str, tuple[str, ...]] = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -186,7 +185,7 @@ class _Pairs:
         if number is None:
             names = ", ".join(name_of(one) for one in r)
             return _Unfit(f"a value of type {name_of(w)} is no type of the union of {names}")
-        inner, index = self.resolve(w, r[number]), long_of(number)
+        inner, index = self.resolve(w, r[number]), avro.long(number)
 
         def step(source: Input, out: bytearray) -> None:
             out += index
@@ -271,12 +270,12 @@ class _Pairs:
         if _short(self._name_of(w)) != _short(r["name"]):
             return _Unfit(f"enum {w['name']} is not {r['name']}")
         symbols: list[str] = r["symbols"]
-        known = {symbol: long_of(number) for number, symbol in enumerate(symbols)}
+        known = {symbol: avro.long(number) for number, symbol in enumerate(symbols)}
         fallback = known.get(r.get("default", ""))
         indexes = [known.get(symbol, fallback) for symbol in w["symbols"]]
 
         def step(source: Input, out: bytearray) -> None:
-            number = _index(source, len(indexes), "symbol", "an enum")
+            number = source.take_index(len(indexes), "symbol", "an enum")
             source.count()
             index = indexes[number]
             if index is None:
@@ -289,12 +288,7 @@ class _Pairs:
         size = w["size"]
         if _short(self._name_of(w)) != _short(r["name"]) or size != r["size"]:
             return _Unfit(f"{w['name']} of {size} bytes is not {r['name']} of {r['size']}")
-
-        def step(source: Input, out: bytearray) -> None:
-            source.count()
-            out += source.take(size)
-
-        return step
+        return _copy_of(size)
 
 
 def _aliases(
@@ -320,16 +314,9 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _index(source: Input, count: int, what: str, of: str) -> int:
-    number = source.take_long()
-    if not 0 <= number < count:
-        raise NotAvro(f"{what} {number} is not among the {count} of {of}")
-    return number
-
-
 def _branch(steps: list[Step]) -> Step:
     def step(source: Input, out: bytearray) -> None:
-        steps[_index(source, len(steps), "branch", "a union")](source, out)
+        steps[source.take_index(len(steps), "branch", "a union")](source, out)
 
     return step
 
@@ -367,7 +354,7 @@ def _blocks(item: Step, *, has_keys: bool) -> Step:
             if count < 0:
                 count = -count
                 source.take_long()  # the block's bytes, which matter to those who skip it
-            out += long_of(count)
+            out += avro.long(count)
             for _ in range(count):
                 if has_keys:
                     _copy_bytes(source, out)
@@ -392,17 +379,10 @@ def _promotion(kind: str, wanted: str) -> Step:
 
     def from_whole(source: Input, out: bytearray) -> None:
         source.count()
-        value = _take_int(source) if kind == "int" else source.take_long()
+        value = source.take_int() if kind == "int" else source.take_long()
         out += number.pack(_round(value) if wanted == "float" else value)
 
     return from_float if kind == "float" else from_whole
-
-
-def _take_int(source: Input) -> int:
-    value = source.take_long()
-    if not -INT_MAX - 1 <= value <= INT_MAX:
-        raise NotAvro(f"{value} is not a number of 32 bits")
-    return value
 
 
 def _round(value: int) -> int:
@@ -420,19 +400,17 @@ def _round(value: int) -> int:
 
 def _copy_bytes(source: Input, out: bytearray) -> None:
     source.count()
-    size = source.take_long()
-    out += long_of(size)
-    out += source.take(size)
+    out += avro.data(source.take(source.take_long()))
 
 
 def _copy_int(source: Input, out: bytearray) -> None:
     source.count()
-    out += long_of(_take_int(source))
+    out += avro.long(source.take_int())
 
 
 def _copy_number(source: Input, out: bytearray) -> None:
     source.count()
-    out += long_of(source.take_long())
+    out += avro.long(source.take_long())
 
 
 def _copy_of(size: int) -> Step:

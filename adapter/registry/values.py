@@ -115,12 +115,12 @@ class Values:
         """
         written = self.by_id(schema_id_of(body))
         try:
-            if schema is None:
+            reader = None if schema is None else self._reader(schema)
+            turned = None if reader is None else resolution(written.text, reader.text)
+            if reader is None or turned is None:
                 value = read(body, FRAME.size, written, named=named)
             else:
-                reader = self._reader(schema)
-                data = resolution(written.text, reader.text).rewrite(body, FRAME.size)
-                value = read(data, 0, reader, named=named)
+                value = read(turned.rewrite(body, FRAME.size), 0, reader, named=named)
         except SchemaIncompatible as error:
             raise SchemaIncompatible(
                 f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error.text}"
@@ -235,9 +235,12 @@ def read(data: bytes, at: int, written: Parsed, *, named: bool = False) -> Any:
 
 
 @lru_cache(maxsize=SCHEMAS_MAX)
-def resolution(writer: str, reader: str) -> Resolution:
-    """Return what turns values of a schema into another one's. Raises InvalidSchema."""
-    return Resolution(writer, reader)
+def resolution(writer: str, reader: str) -> Resolution | None:
+    """Return what turns values of a schema into another one's; None: they are the same. Raises
+    InvalidSchema.
+    """
+    is_same = writer == reader or json.loads(writer) == json.loads(reader)
+    return None if is_same else Resolution(writer, reader)
 
 
 def text_of(schema: SchemaName) -> str | None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.avro.functions import from_avro
 
 from adapter.errors import InvalidSchema, SchemaIncompatible
+from adapter.format import avro
 from adapter.registry import topic
 from adapter.registry.frame import FRAME, MAGIC
 from adapter.registry.http import RegistryServer
@@ -17,7 +18,7 @@ from adapter.registry.resolution import Resolution
 from adapter.registry.rest import RestRegistry
 from spark_jobs import sources
 from tests.support.avro_cases import CASES, REFUSED, A, B, Case, aliased, record, written
-from tests.support.avro_pairs import Pair, long_of
+from tests.support.avro_pairs import Pair
 from tests.support.examples import few
 
 ENDLESS = "a type that contains itself"
@@ -167,7 +168,7 @@ def test_a_union_and_a_number_are_values_too(spark: SparkSession, registry: str)
 
 def test_bodies_without_a_registry(spark: SparkSession) -> None:
     nothing = record("R", a=["null", "int"], b=["null", "string"])
-    endless = b"\x00\x02" + long_of(2**31 - 9)
+    endless = b"\x00\x02" + avro.long(2**31 - 9)
     bodies = [written(nothing, {"a": None, "b": None}), b"\x02", b"", endless]
     read = sources.with_value(bodies_of(spark, bodies), schema=json.dumps(nothing)).collect()
     assert read[0].value == Row(a=None, b=None)

@@ -8,6 +8,7 @@ import random
 import struct
 from typing import Any
 
+from adapter.format import avro
 from adapter.registry.resolution import WIDER
 
 PRIMITIVES = ("boolean", "int", "long", "float", "double", "string", "bytes")
@@ -98,7 +99,7 @@ class Pair:
         """Write a random value."""
         if isinstance(schema, list):
             number = self._random.randrange(len(schema))
-            return long_of(number) + self._value(schema[number])
+            return avro.long(number) + self._value(schema[number])
         schema = self._named.get(schema, schema) if isinstance(schema, str) else schema
         if isinstance(schema, str):
             return self._plain_value(schema)
@@ -106,7 +107,7 @@ class Pair:
             case "record":
                 return b"".join(self._value(field["type"]) for field in schema["fields"])
             case "enum":
-                return long_of(self._random.randrange(len(schema["symbols"])))
+                return avro.long(self._random.randrange(len(schema["symbols"])))
             case "fixed":
                 return self._random.randbytes(schema["size"])
             case "map":
@@ -122,22 +123,22 @@ class Pair:
             case "boolean":
                 return bytes([number & 1])
             case "int":
-                return long_of(number)
+                return avro.long(number)
             case "long":
-                return long_of(number * self._random.choice((1, 2**20)))
+                return avro.long(number * self._random.choice((1, 2**20)))
             case "float":
                 return struct.pack("<f", number / 4)
             case "double":
                 return struct.pack("<d", number / 7)
         text = "".join(self._random.choices("xyz-1", k=self._random.randint(0, 5)))
-        return long_of(len(text)) + text.encode()
+        return avro.long(len(text)) + text.encode()
 
     def _blocks(self, items: Any, keys: list[bytes]) -> bytes:
         """Write blocks of items, with a key before each of a block."""
         out = b""
         for _ in range(self._random.randint(0, 2)):
             chosen = keys[: self._random.randint(1, len(keys))]
-            out += long_of(len(chosen)) + b"".join(key + self._value(items) for key in chosen)
+            out += avro.long(len(chosen)) + b"".join(key + self._value(items) for key in chosen)
         return out + b"\0"
 
     def _changed(self, schema: Any, *, in_union: bool = False) -> Any:
@@ -245,13 +246,3 @@ class Pair:
 
     def _changed_of(self, name: str) -> Any:
         return self._changed_types.get(name, self._named[name])
-
-
-def long_of(number: int) -> bytes:
-    """Write a number as Avro does."""
-    rest = number << 1 if number >= 0 else (-number << 1) - 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes([*out, rest])

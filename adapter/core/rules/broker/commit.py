@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import structs
-
 from adapter.core.contract import records as r
 from adapter.core.contract.broker import DIALOG_TIMER
-from adapter.core.contract.broker_header import BrokerHeader, of_no_direction
 from adapter.core.contract.stored import Stored
 from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
 from adapter.core.model.broker_unit import BrokerWork
@@ -29,7 +26,7 @@ from adapter.core.rules.broker.delivery import (
     put_error,
     send,
 )
-from adapter.core.rules.broker.headers import message_of
+from adapter.core.rules.broker.headers import message_to
 from adapter.core.rules.broker.poison import end_committed
 from adapter.core.rules.messages.plan import Plan
 
@@ -156,19 +153,5 @@ def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[r.Record]:
             rings = False
     if rings:
         state.timer_ms = 0
-        put_timer(d, state)
+        deliver(d, message_to(state, DIALOG_TIMER, b"", "E"))
     return d.record()
-
-
-def put_timer(d: ConversationPlan, state: r.ConversationSet) -> None:
-    """Put a DialogTimer message to an endpoint's own queue."""
-    message = message_of(structs.replace(state), DIALOG_TIMER, b"", "E")
-    assert message.broker is not None, "it was made with one"
-    header: BrokerHeader = structs.replace(
-        message.broker,
-        sequence=of_no_direction(message.broker.sequence),
-        service=state.service,
-        from_service=state.far_service,
-        from_initiator=not state.is_initiator,
-    )
-    deliver(d, structs.replace(message, broker=header))

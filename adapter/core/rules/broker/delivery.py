@@ -36,7 +36,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
 from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.broker.activation import note_arrival
-from adapter.core.rules.broker.headers import message_of, message_with
+from adapter.core.rules.broker.headers import message_to, message_with
 from adapter.core.rules.broker.texts import error_body
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Gets, discard_records
@@ -543,15 +543,7 @@ def _answer(
 
 def put_error(d: ConversationPlan, state: r.ConversationSet, code: int, text: str) -> None:
     """Put an Error of the system to an endpoint's own queue, or where messages for it wait."""
-    message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
-    header = structs.replace(
-        _header_of(message),
-        sequence=of_no_direction(_header_of(message).sequence),
-        service=state.service,
-        from_service=state.far_service,
-        from_initiator=not state.is_initiator,
-    )
-    deliver(d, structs.replace(message, broker=header))
+    deliver(d, message_to(state, ERROR, error_body(code, text), "X"))
 
 
 def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> r.ConversationSet:

@@ -5,7 +5,9 @@ This module does not know when a message is sent, nor where to.
 
 from __future__ import annotations
 
-from adapter.core.contract.broker_header import BrokerHeader
+from msgspec import structs
+
+from adapter.core.contract.broker_header import BrokerHeader, of_no_direction
 from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID, MessageData
 from adapter.core.contract.records import ConversationSet
 
@@ -29,6 +31,25 @@ def message_of(
     message = message_with(header, body)
     message.group_seq = header.sequence + 1
     message.priority = state.priority - 1
+    return message
+
+
+def message_to(
+    state: ConversationSet, message_type: str, body: bytes, validation: str
+) -> MessageData:
+    """Make a message that the queue manager itself puts to an endpoint's own queue: as if the far
+    side had sent it, but of no direction. Counts nothing.
+    """
+    message = message_of(structs.replace(state), message_type, body, validation)
+    header = message.broker
+    assert header is not None, "it was made with one"
+    message.broker = structs.replace(
+        header,
+        sequence=of_no_direction(header.sequence),
+        service=header.from_service,
+        from_service=header.service,
+        from_initiator=not header.from_initiator,
+    )
     return message
 
 

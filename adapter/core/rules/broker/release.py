@@ -53,11 +53,9 @@ def release(
     Where one is not, its page is asked for, and this is called again when it has come. goes_on:
     only if a release is going on, and from where it has come to.
     """
-    if goes_on and queue.look is None:
-        return []
-    look = queue.look if goes_on and queue.look is not None else HeldLook()
+    look = queue.look if goes_on else HeldLook()
     queue.look = None
-    if HELD not in queue.name or not is_open(qm, queue):
+    if look is None or HELD not in queue.name or not is_open(qm, queue):
         return []
     d = ConversationPlan(Plan(qm, now_ms), queue.name)
     found = _first(qm, d, queue, look)

@@ -19,6 +19,7 @@ from adapter.server.movers import NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
+from tests.support.awaited import until
 
 HOST = "127.0.0.1"
 WAIT_S = 20.0
@@ -34,13 +35,6 @@ def in_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., N
         asyncio.run(asyncio.wait_for(test(*given, **named), 3 * WAIT_S))
 
     return run
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
-            await asyncio.sleep(0.005)
 
 
 class Site:

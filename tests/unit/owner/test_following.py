@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -31,6 +30,7 @@ from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.owner_signs import LinkEvidence, OwnerSigns
 from adapter.owner.snapshots import SnapshotCut, publish
+from tests.support.awaited import until
 from tests.unit.owner.test_owner import Bench, Front, put
 
 HEARTBEAT_S = 5.0
@@ -39,13 +39,6 @@ STOP, STOP_FOR_GOOD = (
     entries.encode([EventRaised(STOPPED, "QM1", 1, details)]) for details in ({}, {FOR_GOOD: "yes"})
 )
 WAIT_S = 20.0
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds; the thread that follows needs the interpreter meanwhile."""
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
-            await asyncio.sleep(0.005)
 
 
 class Time:

@@ -21,8 +21,9 @@ from adapter.server.server import Server
 from adapter.wire import codec
 from adapter.wire.frames import Goodbye
 from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
+from tests.support.awaited import until
 from tests.support.certificates import Authority
-from tests.support.standby_site import HOST, WAIT_S, in_loop, site, until
+from tests.support.standby_site import HOST, WAIT_S, in_loop, site
 
 
 @in_loop

@@ -1,4 +1,4 @@
-"""Messages of an endpoint: what it sends is counted, what is put to it is not, and has its names."""
+"""Messages of an endpoint: what it sends is counted, what is put to it is not and has its names."""
 
 from adapter.core.contract.broker import DIALOG_TIMER
 from adapter.core.contract.records import ConversationSet

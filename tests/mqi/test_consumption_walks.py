@@ -205,12 +205,13 @@ class Walk:
         elif verb == "crash":
             self._crash()
         else:
-            resumes = verb == "RESUME" and model.is_waited_for and model.state == "suspended"
-            if verb == "START_WAIT" or resumes:  # something has to end it
+            waits = verb == "START_WAIT" and model.state == "stopped"
+            waits |= verb == "RESUME" and model.is_waited_for and model.state == "suspended"
+            if waits:  # something has to end it; one that is refused waits for nothing
                 self._put(["STOP"])
             reason = model.ask(verb, inside=False)
             answers = model.consume()
-            if (verb == "START_WAIT" or resumes) and reason == FINE:
+            if waits and reason == FINE:
                 reason = model.why
             assert self._program.do(verb) == reason, (verb, model)
             self._await(answers)

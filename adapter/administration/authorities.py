@@ -46,9 +46,10 @@ OBJECT_TYPES: Final = {
     "SERVICE": 12,
     "CLNTCONN": 1014,
     "RQMNAME": 1017,
-    # MQ has neither: the numbers are none of its own.
+    # MQ has none of these: the numbers are none of its own.
     "FEED": 900_101,
     "EXPORT": 900_102,
+    "REGISTRY": 900_103,
 }
 PRINCIPAL, GROUP = 1, 2
 """MQZAET_*."""

@@ -25,6 +25,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.contract.unit_records import UnitCommitted
+from adapter.core.contract.visitors import VisitorDecision, VisitorRequest
 from adapter.core.effects import Effects
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
@@ -52,6 +53,7 @@ from adapter.core.rules.objects import (
     session,
     statistics,
     system,
+    visitors,
 )
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
 from adapter.core.rules.primitives.decision import Decision, refused
@@ -93,7 +95,8 @@ def _introduce(qm: QueueManager, effects: Effects, given: inputs.Introduced, now
     if known is None:
         return
     known.party = given.party
-    party = channel_rules.admit(qm, given.connection, given.party)
+    party, noted = channel_rules.admit(qm, given.connection, given.party)
+    qm.step.denied += noted
     if party is not None:
         known.party = party
     denied = None
@@ -352,6 +355,11 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial 
     command: what it asks for of the process that runs the queue manager.
     """
     return checks.lacks(qm, connection, command, bits) if qm.authorities.are_checked else None
+
+
+def judge(qm: QueueManager, asked: VisitorRequest) -> VisitorDecision:
+    """Say whether who has no connection may do something; see visitors."""
+    return visitors.judge(qm, asked)
 
 
 def permissions_of(qm: QueueManager, command: Any) -> list[AuthorityRecord]:

@@ -47,6 +47,7 @@
     │   └── QueueManagerQuiescing  QueueManagerStopping  WrongQueueManager  WrongVersion
     ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
     │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
+    │   ├── RegistryNotAuthorized    the registry lets its user not do it
     │   └── RegistryNotAvailable     also a ConnectionError
     ├── TableError                   a table of adapter.kafka cannot be read
     │   └── TableBehind  ClaimNotFree    also a TimeoutError

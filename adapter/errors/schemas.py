@@ -37,6 +37,12 @@ class NotAvro(SchemaError):
     """A body is not an Avro value in the standard frame, or a value does not fit its schema."""
 
 
+class RegistryNotAuthorized(SchemaError):
+    """The schema registry knows no such user, or lets it not do this."""
+
+    reason, reason_name = 2035, "MQRC_NOT_AUTHORIZED"
+
+
 class RegistryNotAvailable(SchemaError, ConnectionError):
     """The schema registry could not be reached, or failed."""
 

@@ -19,6 +19,7 @@ from adapter.core.attributes.objects import (
 )
 from adapter.core.contract.authorities import Denial, words_of
 from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.visitors import VisitorDecision, VisitorRequest
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.channel_security import why_not_by
 from adapter.core.model.manager import QueueManager
@@ -61,6 +62,10 @@ class Inquiries:
         if qm is None or connection not in qm.connections:
             return None
         return dispatch.lacks(qm, connection, command, bits)
+
+    def judge(self, asked: VisitorRequest) -> VisitorDecision | None:
+        """Whether who has no connection may do something; None without a queue manager."""
+        return None if self._qm is None else dispatch.judge(self._qm, asked)
 
     def may_change(self, connection: int, queue: str) -> bool:
         """Whether the principal of a connection administers a queue."""

@@ -119,11 +119,12 @@ Answer = Callable[[TopicRegistry, ApiRequest], Any]
 
 
 class Route(Struct, frozen=True):
-    """One path of the API; {names} stand for one part each."""
+    """One path of the API; {names} stand for one part each. changes: what all others read."""
 
     method: str
     path: str
     answer: Answer
+    changes: bool = False
 
 
 def error_body(error: SchemaError) -> dict[str, Any]:
@@ -369,24 +370,24 @@ ROUTES = (
     Route("GET", "/schemas/ids/{id}/versions", versions_of_id),
     Route("GET", "/subjects", subjects),
     Route("POST", _SUBJECT, lookup),
-    Route("DELETE", _SUBJECT, delete_subject),
+    Route("DELETE", _SUBJECT, delete_subject, changes=True),
     Route("GET", _SUBJECT + "/versions", versions),
-    Route("POST", _SUBJECT + "/versions", register),
+    Route("POST", _SUBJECT + "/versions", register, changes=True),
     Route("GET", _VERSION, lambda registry, asked: shown(version_asked(registry, asked))),
-    Route("DELETE", _VERSION, delete_version),
+    Route("DELETE", _VERSION, delete_version, changes=True),
     Route("GET", _VERSION + "/schema", version_text),
     Route("GET", _VERSION + "/referencedby", referenced_by),
     Route("POST", _CHECK, check_all),
     Route("POST", _CHECK + "/{version}", check_one),
     Route("GET", "/config", level),
-    Route("PUT", "/config", set_level),
-    Route("DELETE", "/config", take_level),
+    Route("PUT", "/config", set_level, changes=True),
+    Route("DELETE", "/config", take_level, changes=True),
     Route("GET", "/config/{subject}", level),
-    Route("PUT", "/config/{subject}", set_level),
-    Route("DELETE", "/config/{subject}", take_level),
+    Route("PUT", "/config/{subject}", set_level, changes=True),
+    Route("DELETE", "/config/{subject}", take_level, changes=True),
     Route("GET", "/mode", mode),
-    Route("PUT", "/mode", set_mode),
+    Route("PUT", "/mode", set_mode, changes=True),
     Route("GET", "/mode/{subject}", mode),
-    Route("PUT", "/mode/{subject}", set_mode),
-    Route("DELETE", "/mode/{subject}", take_mode),
+    Route("PUT", "/mode/{subject}", set_mode, changes=True),
+    Route("DELETE", "/mode/{subject}", take_mode, changes=True),
 )

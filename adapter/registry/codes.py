@@ -10,10 +10,13 @@ from types import MappingProxyType
 from adapter import errors
 
 BAD_REQUEST = 400
+NOT_LOGGED_IN = 401
+FORBIDDEN = 403
 NOT_FOUND = 404
 METHOD_NOT_ALLOWED = 405
 INCOMPATIBLE = 409
 UNPROCESSABLE = 422
+NOT_AUTHORIZED = 40301
 NO_SUBJECT = 40401
 NO_VERSION = 40402
 NO_SCHEMA = 40403
@@ -36,6 +39,9 @@ FORWARDING_FAILED = 50003
 ERRORS: Mapping[int, type[errors.SchemaError]] = MappingProxyType(
     {
         BAD_REQUEST: errors.SchemaError,
+        NOT_LOGGED_IN: errors.RegistryNotAuthorized,
+        FORBIDDEN: errors.RegistryNotAuthorized,
+        NOT_AUTHORIZED: errors.RegistryNotAuthorized,
         NOT_FOUND: errors.SchemaNotFound,
         METHOD_NOT_ALLOWED: errors.SchemaError,
         INCOMPATIBLE: errors.SchemaIncompatible,

@@ -1,6 +1,7 @@
 """The schema registry API over HTTP. Without TLS it is on loopback: for no other machine.
 
-Any user of this machine may read and change it; a web page that one of them reads may not.
+Who may read and change it, a gate says; without one, any user of this machine may, but no web page
+that one of them reads.
 
 It moves requests to api and answers back; what waits for Kafka does so on threads. It knows no
 schema.
@@ -16,11 +17,12 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import structlog
 from aiohttp import web
 from msgspec import json
+from msgspec.structs import replace
 
 from adapter import addresses, watched
 from adapter.errors import SchemaError, StartError
@@ -48,13 +50,28 @@ PART = re.compile(r"\{(\w+)\}")
 log = structlog.get_logger("mqk.registry")
 
 
-def application(registry: TopicRegistry) -> web.Application:
+class Gate(Protocol):
+    """Says who may ask for what, and has on record who changed what."""
+
+    async def why_not(
+        self, request: web.Request, route: Route, subject: str
+    ) -> web.Response | None:
+        """Return what a client is answered that may not ask; None: it may.
+
+        subject: that the path names; GLOBAL: what is asked for is of all.
+        """
+
+    def note(self, request: web.Request, route: Route, subject: str, outcome: Any) -> None:
+        """Note what came of a change: what is answered, or why it failed."""
+
+
+def application(registry: TopicRegistry, gate: Gate | None = None) -> web.Application:
     """The API of a registry, also to be mounted below another application's path."""
     pool = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="registry")
     made = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[in_our_words])
     for route in api.ROUTES:
         path = PART.sub(r"{\1:[^/]+}", route.path)  # by itself aiohttp takes no braces in a part
-        made.router.add_route(route.method, path, answering(registry, route, pool))
+        made.router.add_route(route.method, path, answering(registry, route, pool, gate))
 
     async def shut(_application: web.Application) -> None:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -64,18 +81,32 @@ def application(registry: TopicRegistry) -> web.Application:
 
 
 def answering(
-    registry: TopicRegistry, route: Route, pool: ThreadPoolExecutor
-) -> Callable[[web.Request], Awaitable[web.Response]]:
+    registry: TopicRegistry, route: Route, pool: ThreadPoolExecutor, gate: Gate | None
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     """Make the handler of a path."""
 
-    async def answer(request: web.Request) -> web.Response:
+    async def answer(request: web.Request) -> web.StreamResponse:
         require_acceptable(request.headers.getall("Accept", []))
+        asked = ApiRequest(dict(request.match_info), dict(request.query))
+        if gate is not None:
+            refused = await gate.why_not(request, route, asked.subject)
+            if refused is not None:
+                return refused
         body = await request.read()
         if body and request.content_type not in TAKEN:
             raise web.HTTPUnsupportedMediaType
-        asked = ApiRequest(dict(request.match_info), dict(request.query), body)
-        loop = asyncio.get_running_loop()
-        return reply(200, await loop.run_in_executor(pool, route.answer, registry, asked))
+        asked = replace(asked, body=body)
+        outcome: Any = None
+        try:
+            loop = asyncio.get_running_loop()
+            outcome = await loop.run_in_executor(pool, route.answer, registry, asked)
+        except BaseException as failure:
+            outcome = failure
+            raise
+        finally:
+            if gate is not None and route.changes:
+                gate.note(request, route, asked.subject, outcome)
+        return reply(200, outcome)
 
     return answer
 

@@ -150,6 +150,13 @@ class AuditTrail:
         facts = {"address": address, "application": application, "why": why.detail}
         self._failure(on_record.NOT_AUTHENTICATED, user, facts)
 
+    def visited(
+        self, command: str, name: str, party: Party, outcome: dict[str, str], **details: Any
+    ) -> None:
+        """Note an administrative command that came without a connection, and what came of it."""
+        facts = {"command": command, "object": name, **by(0, party), **details}
+        self._command(CommandNote(facts, None), outcome)
+
     def browsed(
         self, inquiries: Inquiries, connection: int, command: Any, party: Party | None
     ) -> None:
@@ -207,12 +214,13 @@ class AuditTrail:
 
 
 def by(connection: int, party: Party | None) -> dict[str, Any]:
-    """Say who it was."""
+    """Say who it was. connection: 0: it has none."""
     who = party or Party()
-    return {
+    known = {
         "user": who.user, "proof": who.principal.proof.value, "application": who.application,
-        "address": who.address, "connection": connection,
+        "address": who.address,
     }  # fmt: skip
+    return known | {"connection": connection} if connection else known
 
 
 def level_of(party: Party) -> int:

@@ -30,6 +30,7 @@ from adapter.server import metrics
 from adapter.server.figures import ServerFigures
 from adapter.server.https import Handler, HttpsListener, HttpUsers
 from adapter.server.metrics import MetricsSnapshot
+from adapter.server.registry_gate import RegistryGate
 from adapter.web import HttpListener
 
 HOST = "127.0.0.1"
@@ -217,10 +218,11 @@ class Monitor:
         application.router.add_get("/role", self._role)
         is_local = addresses.reaches_only_this_machine(host)
         if self._registry is not None and not is_local:
-            text = "other machines may ask here, and the registry asks for no password"
-            log.info("schema registry not served over HTTP", reason=f"{text}: set registry_listen")
+            text = "other machines may ask here: set registry_listen"
+            log.info("schema registry not served over HTTP", reason=text)
         elif self._registry is not None:
-            application.add_subapp(REGISTRY, registry_api.application(self._registry))
+            gate = RegistryGate(self._users) if self._users is not None else None
+            application.add_subapp(REGISTRY, registry_api.application(self._registry, gate))
         if not is_local and (self._users is None or not self._users.exist):
             text = "other machines get /metrics with a login, and no login is known here: set "
             log.warning("monitored by this machine only", reason=f"{text}credentials_file")

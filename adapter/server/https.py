@@ -1,4 +1,4 @@
-"""HTTP with TLS, and for users only: what of a queue manager other machines may ask for.
+"""HTTP with TLS, and who its clients are: what of a queue manager other machines may ask for.
 
 The certificate is the queue manager's. This module must not know what is served.
 """
@@ -12,19 +12,26 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from adapter import addresses, watched
-from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
+from adapter.core.contract.visitors import VisitorRequest
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
-from adapter.server.tls import ServerTls
+from adapter.server.tls import ServerTls, names_of
 from adapter.server.tls_listener import TlsListener
+from adapter.server.visitors import Visitors
 from adapter.web import HttpListener
 from adapter.wire.frames import Hello
 
 APPLICATION = "HTTP client"
 BASIC = "basic "
 BEARER = "bearer "
+REQUIRED = "REQUIRED"
+NOT_LET_IN = "the queue manager's channel rules do not let you in: its log says which"
+UNAUTHORIZED, FORBIDDEN, TOO_MANY, UNAVAILABLE = 401, 403, 429, 503
+PROVEN = web.RequestKey("proven", Party)
+"""Who is at the other end of a request, of prove()."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -60,13 +67,11 @@ class HttpsListener:
 
 
 class HttpUsers:
-    """Lets users ask whom the queue manager knows, by a certificate, a password or a token."""
+    """Knows clients by a certificate, a password or a token, and lets in those that may."""
 
-    def __init__(
-        self, queue_manager: str, admission: Admission, audit: AuditTrail | None = None
-    ) -> None:
-        """audit: hears of users that are refused."""
-        self._audit = audit
+    def __init__(self, queue_manager: str, admission: Admission, visitors: Visitors) -> None:
+        """visitors: says what users may do, and has on record who was refused."""
+        self.visitors = visitors
         self._challenge = {"WWW-Authenticate": f'Basic realm="{queue_manager}", charset="UTF-8"'}
         self._admission = admission
 
@@ -76,17 +81,58 @@ class HttpUsers:
         return self._admission.has_logins
 
     @web.middleware
-    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def prove(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer 401 to who is no user, and 429 where too many wrong passwords were given."""
-        given = await self._who(request)
-        if isinstance(given, Refused):
-            is_limit = given.reason == Reason.LIMIT_REACHED
-            status, headers = (429, None) if is_limit else (401, self._challenge)
-            answer = {"error_code": status, "message": given.detail}
-            return web.json_response(answer, status=status, headers=headers)
+        party = await self._ask(request, REQUIRED, remote=True)
+        if isinstance(party, Refused):
+            return self.refusal(party)
+        request[PROVEN] = party
         return await handler(request)
 
-    async def _who(self, request: web.Request) -> Principal | Refused:
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Do so, and answer 403 to whom channel rules refuse."""
+
+        async def judge(proven: web.Request) -> web.StreamResponse:
+            judged = self.visitors.judge(VisitorRequest(proven[PROVEN], request.path))
+            if judged is not None and not judged.is_allowed:
+                answer = {"error_code": FORBIDDEN, "message": NOT_LET_IN}
+                return web.json_response(answer, status=FORBIDDEN)
+            return await handler(proven)
+
+        return await self.prove(request, judge)
+
+    def refusal(self, refused: Refused) -> web.Response:
+        """What a client is answered that is not let in."""
+        if refused.reason == Reason.QUEUE_MANAGER_NOT_AVAILABLE:
+            answer = {"error_code": UNAVAILABLE, "message": refused.detail}
+            return web.json_response(answer, status=UNAVAILABLE)
+        if refused.reason != Reason.LIMIT_REACHED:
+            return self.challenge(refused.detail)
+        answer = {"error_code": TOO_MANY, "message": refused.detail}
+        return web.json_response(answer, status=TOO_MANY)
+
+    def challenge(self, text: str) -> web.Response:
+        """What a client is answered that has to log in."""
+        answer = {"error_code": UNAUTHORIZED, "message": text}
+        return web.json_response(answer, status=UNAUTHORIZED, headers=self._challenge)
+
+    async def party_of(self, request: web.Request) -> Party | Refused:
+        """Return who a client is: as prove() found; else it is of this machine, where a password is
+        demanded as the queue manager's CHCKCLNT says.
+        """
+        proven: Party | None = request.get(PROVEN)
+        if proven is not None:
+            return proven
+        demanded = self.visitors.password_check
+        if demanded is not None:
+            return await self._ask(request, demanded, remote=False)
+        if not self.exist or "Authorization" in request.headers:
+            return await self._ask(request, REQUIRED, remote=False)
+        text = "the queue manager is not serving requests: give a user and a password, or try again"
+        return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, "", text)
+
+    async def _ask(self, request: web.Request, demanded: str, *, remote: bool) -> Party | Refused:
         header = request.headers.get("Authorization", "")
         user, password = credentials_of(header)
         token = header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
@@ -102,18 +148,21 @@ class HttpUsers:
         if len(user) > ORIGIN_LENGTH_MAX:
             text = f"a user has {ORIGIN_LENGTH_MAX} characters at most"
             return Refused(Reason.NOT_AUTHORIZED, "", text)
+        peer = addresses.peer_of(transport)
         self._admission.ask(
-            "REQUIRED",
+            demanded,
             Hello(version=0, user=user, password=password, application=APPLICATION, token=token),
             decide,
-            peer=addresses.peer_of(transport),
-            remote=True,
+            peer=peer,
+            remote=remote,
             wanted=lambda: not decided.done() and request.transport is not None,
         )
         who = await decided
-        if isinstance(who, Refused) and user and self._audit is not None:
-            where = addresses.peer_of(transport).address
-            self._audit.not_authenticated(user, where, APPLICATION, who)
+        if isinstance(who, Principal):
+            names = (names_of(peer.certificate, one) for one in ("subject", "issuer"))
+            return Party(APPLICATION, who, peer.address, 0, "", peer.host, *names)
+        if user:
+            self.visitors.audit.not_authenticated(user, peer.address, APPLICATION, who)
         return who
 
 

@@ -49,6 +49,7 @@ from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
 from adapter.server.token_settings import TokenSettings
+from adapter.server.visitors import Visitors
 from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
@@ -429,18 +430,22 @@ async def _monitor(
     settings: ServerSettings, server: Server, registry: OwnSchemas, ends: AsyncExitStack
 ) -> str:
     """Open what is served over HTTP, if anything is to be; return where it is monitored, or ""."""
-    if settings.registry_port and registry.embedded is not None:
-        for_users = partial(_for_users, server) if settings.http_tls else None
-        await serve_registry(settings, registry.embedded, ends, for_users)
-    if not settings.http_port:
+    if not settings.registry_port and not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
     from adapter.server.http import Monitor  # noqa: PLC0415
+    from adapter.server.https import HttpUsers  # noqa: PLC0415
 
-    embedded = None if settings.registry_port else registry.embedded
-    monitor = Monitor(server, embedded, _users(server))
-    ends.push_async_callback(monitor.stop)
+    visitors = Visitors.of(server.connections, checks_authorities=settings.authorities)
+    users = HttpUsers(server.name, server.admission, visitors)
     listener_of = partial(_https, server) if settings.http_tls else None
+    if settings.registry_port and registry.embedded is not None:
+        await serve_registry(settings, registry.embedded, ends, users, listener_of)
+    if not settings.http_port:
+        return ""
+    embedded = None if settings.registry_port else registry.embedded
+    monitor = Monitor(server, embedded, users)
+    ends.push_async_callback(monitor.stop)
     try:
         return await monitor.start(settings.http_port, settings.http_host, listener_of)
     except OSError as error:
@@ -456,18 +461,24 @@ async def serve_registry(
     settings: ServerSettings,
     registry: TopicRegistry,
     ends: AsyncExitStack,
+    users: HttpUsers,
     listener_of: Callable[[web.Application], HttpsListener] | None = None,
 ) -> None:
     """Serve the schema registry's API at an address of its own.
 
-    listener_of: makes a listener that lets only users in; without one the address is on loopback.
+    listener_of: makes a listener with TLS, which is for users only; without one the address is on
+    loopback.
     """
     from adapter.registry import http  # noqa: PLC0415 -- as above
+    from adapter.server.registry_gate import RegistryGate  # noqa: PLC0415
     from adapter.web import HttpListener  # noqa: PLC0415
 
+    application = http.application(registry, RegistryGate(users))
     if listener_of is None:
         http.check_loopback(settings.registry_host)
-    listener = (listener_of or HttpListener)(http.application(registry))
+    else:
+        application.middlewares.append(users.prove)
+    listener = (listener_of or HttpListener)(application)
     ends.push_async_callback(listener.stop)
     try:
         await listener.start(settings.registry_host, settings.registry_port)
@@ -483,17 +494,6 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
     tls = server.listener.tls
     assert tls is not None, "http_tls is set"
     return HttpsListener(application, tls, server.owner.broke, server.connections.audit)
-
-
-def _for_users(server: Server, application: web.Application) -> HttpsListener:
-    application.middlewares.append(_users(server).check)
-    return _https(server, application)
-
-
-def _users(server: Server) -> HttpUsers:
-    from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
-
-    return HttpUsers(server.name, server.admission, server.connections.audit)
 
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:

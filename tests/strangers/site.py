@@ -26,8 +26,10 @@ from adapter.server.http import Monitor
 from adapter.server.https import HttpsListener, HttpUsers
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
+from adapter.server.registry_gate import RegistryGate
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
+from adapter.server.visitors import Visitors
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 
@@ -67,15 +69,17 @@ async def serve(folder: Path) -> None:
         tls = server.listener.tls
         assert tls is not None
         broke = server.owner.broke
-        monitors = Monitor(server, topic.in_memory()), Monitor(server)
+        visitors = Visitors.of(server.connections, checks_authorities=False)
+        users = HttpUsers(server.name, server.admission, visitors)
+        monitors = Monitor(server, topic.in_memory(), users), Monitor(server, None, users)
         plain = await monitors[0].start(0)
         https = await monitors[1].start(
             0, "127.0.0.1", lambda pages: HttpsListener(pages, tls, broke)
         )
         for one in monitors:
             ends.push_async_callback(one.stop)
-        api = registry_api.application(topic.in_memory())
-        api.middlewares.append(HttpUsers(server.name, server.admission).check)
+        api = registry_api.application(topic.in_memory(), RegistryGate(users))
+        api.middlewares.append(users.prove)
         registry = HttpsListener(api, tls, broke)
         ends.push_async_callback(registry.stop)
         urls = plain, https, await registry.start("127.0.0.1", 0)

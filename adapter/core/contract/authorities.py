@@ -78,6 +78,8 @@ QUEUE_MANAGER: Final = "qmgr"
 QUEUE: Final = "queue"
 TOPIC: Final = "topic"
 SERVICE: Final = "service"
+REGISTRY: Final = "registry"
+"""Subjects of the queue manager's own schema registry; what is of all of them is of SELF."""
 _OBJECT: Final = CREATE | DELETE | DISPLAY | CHANGE
 _CONTEXTS: Final = PASS_IDENTITY | PASS_ALL | SET_IDENTITY | SET_ALL
 _CONTROLS: Final = CONTROL | CONTROL_EXTENDED
@@ -97,6 +99,7 @@ APPLICABLE: Final[dict[str, int]] = {
     "rqmname": PUT,
     "feed": _OBJECT | CONTROL,
     "export": _OBJECT | CONTROL,
+    REGISTRY: DISPLAY | CHANGE,
 }  # fmt: skip
 """Which bits objects of each type can have."""
 TYPE_OF_KIND: Final[dict[str, str]] = {

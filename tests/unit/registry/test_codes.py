@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.errors import RegistryNotAvailable, SchemaError, SchemaNotFound
+from adapter.errors import RegistryNotAuthorized, RegistryNotAvailable, SchemaError, SchemaNotFound
 from adapter.registry import codes
 
 
@@ -23,7 +23,9 @@ def test_every_code_of_the_table_is_in_it() -> None:
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        (401, SchemaError),
+        (401, RegistryNotAuthorized),
+        (40301, RegistryNotAuthorized),
+        (418, SchemaError),
         (503, RegistryNotAvailable),
         (50099, RegistryNotAvailable),
         (404, SchemaNotFound),

@@ -25,6 +25,7 @@ from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import credentials, http, main, metrics
 from adapter.server.admission import Admission
+from adapter.server.audit import AuditTrail
 from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures
 from adapter.server.guesses import GuessBounds
@@ -33,6 +34,7 @@ from adapter.server.https import HttpUsers
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.metrics import MetricsSnapshot
 from adapter.server.settings import ServerSettings
+from adapter.server.visitors import Visitors
 from tests.support.passwords import hash_cheaply
 
 
@@ -90,6 +92,11 @@ class Page(msgspec.Struct):
 Ask = Callable[[str], Awaitable[Page]]
 
 
+def users_of(admission: Admission) -> HttpUsers:
+    """The users of a queue manager that serves no requests, and checks no authorities."""
+    return HttpUsers("QM1", admission, Visitors(lambda: None, AuditTrail()))
+
+
 def asked(
     server: FakeServer,
     *paths: str,
@@ -103,7 +110,7 @@ def asked(
     headers = {"Authorization": encode_basic_auth("ann", login)} if login else None
 
     async def ask() -> list[Page]:
-        users = HttpUsers("QM1", admission()) if admission is not None else None
+        users = users_of(admission()) if admission is not None else None
         monitor = Monitor(server, registry, users)
         url = await monitor.start(0)
         try:
@@ -369,14 +376,15 @@ def test_the_registry_may_have_an_address_of_its_own() -> None:
         )
 
     async def ask() -> Page:
+        users = users_of(Admission())
         async with AsyncExitStack() as ends:
-            await main.serve_registry(settings("127.0.0.1"), registry, ends)
+            await main.serve_registry(settings("127.0.0.1"), registry, ends, users)
             async with ClientSession(f"http://127.0.0.1:{port}") as session:
                 page = await get(session, "/subjects")
             with pytest.raises(StartError, match=f"127.0.0.1:{port} .* --registry-listen"):
-                await main.serve_registry(settings("127.0.0.1"), registry, ends)
+                await main.serve_registry(settings("127.0.0.1"), registry, ends, users)
             with pytest.raises(StartError, match="is reachable from other machines"):
-                await main.serve_registry(settings("0.0.0.0"), registry, ends)
+                await main.serve_registry(settings("0.0.0.0"), registry, ends, users)
             return page
 
     page = asyncio.run(ask())

@@ -16,11 +16,13 @@ from adapter.errors import StartError
 from adapter.localkafka import free_port
 from adapter.server import credentials
 from adapter.server.admission import Admission
+from adapter.server.audit import AuditTrail
 from adapter.server.credentials import Credentials
 from adapter.server.guesses import GuessBounds
 from adapter.server.https import HttpsListener, HttpUsers, credentials_of
 from adapter.server.tls import ServerTls
 from adapter.server.token_checks import TokenChecks
+from adapter.server.visitors import Visitors
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.tokens import Issuer, settings
@@ -54,7 +56,9 @@ class Site:
 
     async def __aenter__(self) -> Self:
         application = web.Application(
-            middlewares=[HttpUsers("QM1", self.admission).check],
+            middlewares=[
+                HttpUsers("QM1", self.admission, Visitors(lambda: None, AuditTrail())).check
+            ],
         )
         application.router.add_get("/", _hello)
         self._listener = HttpsListener(application, self.tls, self.broke.append)

@@ -173,30 +173,26 @@ def _lacks_password(qm: QueueManager, rule: ChannelRule, principal: Principal | 
     )
 
 
-def admit(qm: QueueManager, connection: int, party: Party) -> Party | None:
-    """Return who a client counts as, or None if it may not connect.
-
-    What refuses it, and what would if it did not only warn, is noted for the log.
+def admit(qm: QueueManager, connection: int, party: Party) -> tuple[Party | None, list[Denial]]:
+    """Return who a client counts as, or None if it may not connect; and for the log what refuses
+    it, and what would if it did not only warn.
     """
     if qm.attributes.channel_rules != "ENABLED" or not party.host:
-        return party
+        return party, []
     channel = party.channel or DEFAULT_CHANNEL
     caller = Caller(channel, party.host, party.user, party.peer, party.issuer)
     admitted: Party | None = party
+    noted: list[Denial] = []
     for rule, refuses in _counting(qm, caller, party.principal):
         if refuses or rule.warn or rule.kind.startswith("BLOCK"):
-            _note(qm, connection, party.user, rule)
+            of = f"{rule.profile} {rule.kind}"
+            noted.append(Denial(connection, party.user, CONNECT, "channel rule", of, 0))
         if refuses:
-            return None
+            return None, noted
         if rule.source == "MAP" and rule.mca_user:
             principal = Principal(rule.mca_user, Proof.MAPPED)
             admitted = msgspec.structs.replace(party, principal=principal)
-    return admitted
-
-
-def _note(qm: QueueManager, connection: int, user: str, rule: ChannelRule) -> None:
-    of = f"{rule.profile} {rule.kind}"
-    qm.step.denied.append(Denial(connection, user, CONNECT, "channel rule", of, 0))
+    return admitted, noted
 
 
 def apply_channel_rule_set(qm: QueueManager, record: ChannelRuleSet) -> None:

@@ -14,13 +14,21 @@ NameParts = tuple[tuple[str, str], ...]
 
 
 def why_not_by(qm: QueueManager, channel: str, *, is_encrypted: bool, subject: NameParts) -> str:
-    """Say why a client may not connect by a channel; "" if it may, or the channel is not defined.
+    """Say why a client may not connect by a channel; "" if it may.
 
     subject: of the certificate that it has shown, empty if it has shown none. A channel without
-    SSLCIPH demands nothing.
+    SSLCIPH demands nothing. One that is not defined may be used unless channel authentication
+    records count: a client could name any to be by none of them.
     """
     wanted = qm.objects.get(("channel", channel))
-    if not isinstance(wanted, ChannelAttributes) or not wanted.ssl_cipher.strip():
+    if not isinstance(wanted, ChannelAttributes):
+        if qm.attributes.channel_rules != "ENABLED":
+            return ""
+        return (
+            f"channel {channel} is not defined, and CHLAUTH is ENABLED: an administrator may "
+            f"DEFINE CHANNEL({channel}) CHLTYPE(SVRCONN)"
+        )
+    if not wanted.ssl_cipher.strip():
         return ""
     if not is_encrypted:
         return f"channel {channel} is for clients with TLS (SSLCIPH): connect with a CipherSpec"

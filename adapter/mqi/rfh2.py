@@ -38,6 +38,12 @@ BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
 """What the name of an element may not have, or is to be told from what is escaped."""
 ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4,6})_")
+UNWRITTEN = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that a reader of XML refuses or, as a carriage return, changes."""
+PLANES = range(0x4_0000, 0x11_0000, 0x1_0000)
+"""Where such characters may be while a folder is read: planes of which texts hardly have any."""
+TEXT = re.compile(r">[^<>]*")
+REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
 SURROGATES = range(0xD800, 0xE000)
 PROPERTY_FOLDER = re.compile(r"<(usr|mcd|jms|mq|mqext|mqps|mq_usr)[ />]")
 """The folders that IBM MQ takes for properties, whatever a program wrote them for."""
@@ -92,7 +98,8 @@ def _element(name: str, value: Property) -> str:
         return f'<{name} dt="r8">{value!r}</{name}>'
     if isinstance(value, bytes):
         return f'<{name} dt="bin.hex">{value.hex()}</{name}>'
-    return f"<{name}>{escape(value, quote=False)}</{name}>"
+    text = UNWRITTEN.sub(lambda found: f"&#{ord(found[0])};", escape(value, quote=False))
+    return f"<{name}>{text}</{name}>"
 
 
 def _as_element(name: str) -> str:
@@ -155,7 +162,7 @@ def _read(text: str) -> dict[str, Property] | None:
     if not _is_usr(text) or "<!" in text:  # entities could make much of little
         return None
     try:
-        (usr,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{text}</all>')  # noqa: S314
+        usr = _parse(text)
     except (ElementTree.ParseError, ValueError):
         return None
     found: dict[str, Property] = {}
@@ -168,6 +175,29 @@ def _read(text: str) -> dict[str, Property] | None:
         else:
             found[name] = _value(one)
     return found
+
+
+def _parse(text: str) -> ElementTree.Element:
+    """Read a folder, of which each character stays as it is. ParseError, ValueError."""
+    used = {ord(one) & ~0xFFFF for one in text}
+    plane = next((one for one in PLANES if one not in used), 0)
+    held = TEXT.sub(lambda found: _held(found[0], plane), text) if plane else text
+    (folder,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{held}</all>')  # noqa: S314
+    for element in folder.iter() if held != text else ():
+        letters = map(ord, element.text or "")
+        element.text = "".join(chr(n - plane if n & ~0xFFFF == plane else n) for n in letters)
+    return folder
+
+
+def _held(text: str, plane: int) -> str:
+    """Put characters that the parser does not take as they are into a plane."""
+
+    def referred(found: re.Match[str]) -> str:
+        number = int(found[1]) if found[1] else int(found[2], 16)
+        letter = chr(number) if number <= 0xFFFF and number not in SURROGATES else ""
+        return letter if letter and UNWRITTEN.match(letter) else found[0]
+
+    return UNWRITTEN.sub(lambda found: chr(plane + ord(found[0])), REFERENCE.sub(referred, text))
 
 
 def without_properties(md: dict[str, Any], message: MessageData, *, all_folders: bool) -> bytes:

@@ -27,6 +27,13 @@ from adapter.msmq.formatters import cannot_read, cannot_write
 HEADING = b'<?xml version="1.0"?>\n'
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 ARRAY_OF = "ArrayOf"
+RETURN = b"&#13;"
+"""A carriage return that a reader of XML leaves as it is."""
+CDATA = b"<![CDATA["
+MARKS = ((b"<!--", b"-->"), (CDATA, b"]]>"), (b"<?", b"?>"), (b"<", b">"))
+"""How what is no text begins and ends."""
+WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+"""What a document begins with whose characters have more bytes than one."""
 DEPTH_MAX = 100
 """Elements within elements: more than any value has, and far below the interpreter's limit."""
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,7 +70,8 @@ class XmlMessageFormatter:
     def write(self, value: Any) -> tuple[bytes, int]:
         """Return a body and its type."""
         element = self._element(value)
-        return HEADING + ET.tostring(element, encoding="utf-8"), vt.VT_EMPTY
+        written = ET.tostring(element, encoding="utf-8")
+        return HEADING + written.replace(b"\r", RETURN), vt.VT_EMPTY
 
     def read(self, body: bytes, body_type: int) -> Any:
         """Return the value of a body."""
@@ -169,8 +177,30 @@ def parse(body: bytes) -> ET.Element:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = builder.data
     parser.StartDoctypeDeclHandler = refuse
-    parser.Parse(body, True)
+    parser.Parse(_with_returns(body), True)
     return builder.close()
+
+
+def _with_returns(body: bytes) -> bytes:
+    """Return a document whose texts keep their carriage returns. XML has them read as line feeds;
+    .NET writes them as they are, and its XmlTextReader reads them so.
+    """
+    if b"\r" not in body or body.startswith(WIDE):
+        return body
+    pieces: list[bytes] = []
+    at, last, is_within = 0, body.rfind(b"</"), False
+    while 0 <= (start := body.find(b"<", at)) <= last:
+        opening, closing = next(marks for marks in MARKS if body.startswith(marks[0], start))
+        end = body.find(closing, start + len(opening))
+        if end < 0:
+            return body  # the parser says why it is no document
+        end += len(closing)
+        text, mark = body[at:start], body[start:end]
+        pieces.append(text.replace(b"\r", RETURN) if is_within else text)
+        pieces.append(mark.replace(b"\r", b"]]>" + RETURN + CDATA) if opening == CDATA else mark)
+        is_within = is_within or opening == b"<"
+        at = end
+    return b"".join(pieces) + body[at:]
 
 
 def _full_name(tag: str) -> str:

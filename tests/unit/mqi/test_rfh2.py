@@ -152,3 +152,33 @@ def test_no_header_that_a_program_wrote_is_too_much(pieces: list[str], rest: byt
         has_damaged_properties(message)
         for all_folders in (False, True):
             assert taken_off(message, all_folders=all_folders).endswith(rest)
+
+
+@settings(max_examples=examples(300))
+@given(st.dictionaries(st.sampled_from("abc"), st.text(st.characters(exclude_categories=("Cs",)))))
+def test_every_text_is_read_as_it_was_written(properties: dict[str, str]) -> None:
+    md = {"Encoding": 546, "CodedCharSetId": 819, "Format": b"MQSTR   "}
+    body = with_properties(md, properties, b"body")
+    assert properties_of(MessageData(body, format="MQHRF2", encoding=546)) == properties
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("a\r\nb", "a\r\nb"),
+        ("a&#xD;b&#13;", "a\rb\r"),
+        ("x\x01y", "x\x01y"),
+        ("&#1;&#x1F;&#65;", "\x01\x1fA"),
+        ("\U000f0001", "\U000f0001"),
+        ("&#xD800;", None),
+    ],
+)
+def test_characters_that_xml_lacks(written: str, read_as: str | None) -> None:
+    folder = f"<usr><t>good</t><c>{written}</c></usr>".encode()
+    folder = folder.ljust(-(-len(folder) // 4) * 4)
+    data = struct.pack("<i", len(folder)) + folder
+    head = FIXED.pack(b"RFH ", 2, FIXED.size + len(data), 546, 1208, b"MQSTR   ", 0, 1208)
+    message = MessageData(head + data, format="MQHRF2", encoding=546)
+    expected = {} if read_as is None else {"t": "good", "c": read_as}
+    assert properties_of(message) == expected
+    assert has_damaged_properties(message) == (read_as is None)

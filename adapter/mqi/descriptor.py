@@ -12,12 +12,12 @@ from adapter.core.contract.details import TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
-from adapter.core.mq_layouts.md_extension import IN_PARTS, flags_of
+from adapter.core.mq_layouts.md_extension import IN_PARTS, fields_of
 from adapter.core.mq_layouts.mqmd import put_date_time
+from adapter.core.mq_layouts.whole_numbers import TENTH_MS, expiry_of, in_32_bits
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
-TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
 CCSID_UTF_8 = 1208
 NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 """What is said of a message that a program put which knows nothing of MQ's details."""
@@ -103,7 +103,10 @@ def _tell_time(md: dict[str, Any], details: Details | None, put_time_ms: int) ->
 
 
 def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
-    """Write a message that was got or browsed into the MQMD of the get."""
+    """Write a message that was got or browsed into the MQMD of the get.
+
+    It has been taken from its queue: so whatever its numbers are, they fit their fields.
+    """
     m = delivered.message
     details = m.details or NO_DETAILS
     md["Report"], md["MsgType"], md["Feedback"] = m.report, m.message_type, m.feedback
@@ -125,16 +128,17 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
     md["ApplOriginData"] = pad(details.origin_data, 4)
     _tell_time(md, m.details, m.put_time_ms)
     if md["Version"] >= mq.MQMD_VERSION_2:
-        md["GroupId"] = m.group_id or NO_ID
-        md["MsgSeqNumber"], md["MsgFlags"] = m.group_seq, flags_of(m)
-        md["Offset"], md["OriginalLength"] = details.offset, details.original_length
+        md |= fields_of(m)
+    for name, value in md.items():
+        if isinstance(value, int):
+            md[name] = in_32_bits(value)
 
 
 def _rest_of_life(m: MessageData, now_ms: int) -> int:
     """Say in tenths of a second how long it still has: at least one, for it was there."""
     if not m.expires_at_ms:
         return mq.MQEI_UNLIMITED
-    return max(1, (m.expires_at_ms - now_ms) // TENTH_MS)
+    return expiry_of(max(0, m.expires_at_ms - now_ms) // TENTH_MS * TENTH_MS)
 
 
 def wanted_ids(md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
@@ -149,9 +153,9 @@ def wanted_ids(md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
 def token_of(delivered: Delivered) -> bytes:
     """Return the message token: the message's place on its queue."""
     return (
-        bytes([delivered.lane])
-        + delivered.seq.to_bytes(7, "big", signed=True)
-        + delivered.n.to_bytes(8, "big")
+        (delivered.lane % 2**8).to_bytes(1)
+        + (delivered.seq % 2**56).to_bytes(7)
+        + (delivered.n % 2**64).to_bytes(8)
     )
 
 

@@ -17,6 +17,7 @@ from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Delivered, Property
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
+from adapter.core.mq_layouts.whole_numbers import in_32_bits
 from adapter.mqi import md_extension
 from adapter.mqi.rfh2 import with_properties
 
@@ -32,8 +33,8 @@ def seen(queue_manager: str, delivered: Delivered, in_header: Mapping[str, Prope
     message = delivered.message
     behind: dict[str, Any] = {
         "Version": mq.MQMD_VERSION_1,
-        "Encoding": message.encoding,
-        "CodedCharSetId": message.ccsid,
+        "Encoding": in_32_bits(message.encoding),
+        "CodedCharSetId": in_32_bits(message.ccsid),
         "Format": pad(message.format, 8),
     }
     body = message.body

@@ -19,6 +19,7 @@ from adapter.core.contract.details import (
 )
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.mq_layouts.blank_padded import unpadded
+from adapter.core.mq_layouts.whole_numbers import in_32_bits
 
 FORMAT = "MQHMDE"
 """MQFMT_MD_EXTENSION: the format of a message whose body begins with this structure."""
@@ -42,10 +43,10 @@ def fields_of(message: MessageData) -> dict[str, Any]:
     details = message.details or Details()
     return {
         "GroupId": message.group_id or NO_ID,
-        "MsgSeqNumber": message.group_seq,
-        "Offset": details.offset,
+        "MsgSeqNumber": in_32_bits(message.group_seq),
+        "Offset": in_32_bits(details.offset),
         "MsgFlags": flags_of(message),
-        "OriginalLength": details.original_length,
+        "OriginalLength": in_32_bits(details.original_length),
     }
 
 
@@ -56,7 +57,7 @@ def flags_of(message: MessageData) -> int:
         flags |= IN_GROUP
     if message.last_in_group:
         flags |= LAST_IN_GROUP
-    return flags
+    return in_32_bits(flags)
 
 
 def take_off(message: MessageData) -> None:

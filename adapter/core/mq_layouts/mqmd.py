@@ -14,6 +14,7 @@ from adapter.core.contract.details import Details
 from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.core.mq_layouts.dead_letter import stamps
+from adapter.core.mq_layouts.whole_numbers import UNLIMITED, expiry_of
 
 _NONE = Details()
 Field = Callable[[MessageData], Any]
@@ -43,7 +44,7 @@ def _put_date_time(part: int) -> Field:
 FIELDS: dict[str, Field] = {
     "Report": attrgetter("report"),
     "MsgType": attrgetter("message_type"),
-    "Expiry": lambda message: -1 if message.expiry_ms < 0 else -(-message.expiry_ms // 100),
+    "Expiry": lambda message: expiry_of(max(message.expiry_ms, UNLIMITED)),
     "Feedback": attrgetter("feedback"),
     "Encoding": attrgetter("encoding"),
     "CodedCharSetId": attrgetter("ccsid"),

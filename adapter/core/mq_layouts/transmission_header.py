@@ -16,6 +16,7 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.core.mq_layouts.mqmd import FIELDS, given_date_time
+from adapter.core.mq_layouts.whole_numbers import TENTH_MS, UNLIMITED, in_32_bits
 
 FORMAT = "MQXMIT"
 """MQFMT_XMIT_Q_HEADER: the format of a message whose body begins with this header."""
@@ -62,8 +63,7 @@ _TEXT_LENGTHS = {
     "ApplOriginData": 4,
 }
 NO_TOKEN = bytes(32)
-AS_QUEUE, UNLIMITED = 2, -1  # MQPER_PERSISTENCE_AS_Q_DEF, MQEI_UNLIMITED
-TENTH_MS = 100
+AS_QUEUE = 2  # MQPER_PERSISTENCE_AS_Q_DEF
 _OTHER = int.from_bytes(b"transmit")
 
 
@@ -99,6 +99,10 @@ def to_xqh(message: MessageData, encoding: int, ccsid: int, format_: str) -> byt
         values["PutApplType"] = APPL_TYPE_DEFAULT
     values |= {name: pad(values[name], length) for name, length in _TEXT_LENGTHS.items()}
     names = pad(to.queue, 48), pad(to.queue_manager, 48)
+    values = {
+        name: in_32_bits(value) if isinstance(value, int) else value
+        for name, value in values.items()
+    }
     start = _ID, _VERSION, *names, _MD_ID, _MD_VERSION
     return struct.pack("<" + _HEAD + _MD, *start, *values.values())
 

@@ -100,9 +100,10 @@ def put_apart(
     """Make the open, put and close of a message by a handle for this alone (MQPUT1).
 
     options: which context the put sets, which the handle is opened for. queue_manager: the queue's,
-    if it is another one.
+    if it is another one. A model queue is refused: what it makes would go with the handle, and the
+    message with it.
     """
-    handle = channel.new_handle(name, c.OUTPUT | options)
+    handle = channel.new_handle(name, c.OUTPUT | c.EXISTING | options)
     handle.queue_manager = queue_manager
     put = put_request(handle, [message], unit, options)
     return [open_request(handle, put.when_lost), put, close_request(handle)]

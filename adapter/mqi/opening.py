@@ -38,8 +38,13 @@ ONLY_INQUIRED = {
 """Objects of these types can be opened for MQOO_INQUIRE, and nothing else."""
 
 
-def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, bytes]:
-    """MQOPEN: return the object handle, and the MQOD with the names that were found."""
+def open_object(
+    session: MqiSession, od: bytes, options: int, *, may_make: bool = True
+) -> tuple[int, bytes]:
+    """MQOPEN: return the object handle, and the MQOD with the names that were found.
+
+    may_make: a model queue makes a dynamic queue; else it is refused.
+    """
     fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
     if not options & ACCESS or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE):
@@ -50,7 +55,7 @@ def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, byte
     if kind != mq.MQOT_Q:
         session.check_here(unpadded(fields["ObjectQMgrName"]))
     if kind == mq.MQOT_Q:
-        opened = _queue(session, fields, options)
+        opened = _queue(session, fields, options, 0 if may_make else c.EXISTING)
     elif kind in ONLY_INQUIRED:
         opened = _open_to_inquire(session, fields, options, ONLY_INQUIRED[kind])
     elif kind == mq.MQOT_TOPIC:
@@ -60,10 +65,11 @@ def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, byte
     return opened.number, structs.MQOD.write(fields)
 
 
-def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
+def _queue(session: MqiSession, fields: dict[str, Any], options: int, beside: int) -> Object:
+    """Open a queue. beside: modes that the options do not say."""
     name = unpadded(fields["ObjectName"])
     modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
-    handle = session.channel.new_handle(name, modes | context.modes_of(options))
+    handle = session.channel.new_handle(name, modes | context.modes_of(options) | beside)
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     handle.queue_manager = unpadded(fields["ObjectQMgrName"])
     handle.alternate_user = alternate_user(fields, options, mq.MQOO_ALTERNATE_USER_AUTHORITY)

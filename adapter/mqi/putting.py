@@ -96,10 +96,12 @@ def put1(
         session.check_here(other)
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
-    new = session.channel.new_handle
     modes = context.options_of(options["Options"]) & c.CONTEXT_MODES
     user = alternate_user(where, options["Options"], mq.MQPMO_ALTERNATE_USER_AUTHORITY)
-    handle = topic_handle(session, where, modes, user) if is_topic else new(name, c.OUTPUT | modes)
+    if is_topic:
+        handle = topic_handle(session, where, modes, user)
+    else:
+        handle = session.channel.new_handle(name, c.OUTPUT | c.EXISTING | modes)
     handle.queue_manager, handle.alternate_user = other, user
 
     def put_in(unit: Unit | None) -> tuple[PutDone, Pending]:
@@ -133,7 +135,7 @@ def _put_opened(
     modes = mq.MQOO_OUTPUT | context.opening_for(asked)
     if asked & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
         modes |= mq.MQOO_ALTERNATE_USER_AUTHORITY
-    number, _ = open_object(session, od, modes)
+    number, _ = open_object(session, od, modes, may_make=False)
     try:
         return put(session, handles, number, md, structs.MQPMO.write(options), body)
     finally:

@@ -53,7 +53,7 @@ def put_letter(
         expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
     )
     try:
-        handle = channel.new_handle(name, c.OUTPUT | c.SET_CONTEXT)
+        handle = channel.new_handle(name, c.OUTPUT | c.EXISTING | c.SET_CONTEXT)
         opening = open_request(handle)
         ask_to_open(channel, opening, handle)
         if _is_queue(opening, name, source):

@@ -324,3 +324,26 @@ def test_report_options_that_nobody_knows(qmgr: ibmmq.QueueManager) -> None:
         with pytest.raises(ibmmq.MQMIError) as refused:
             qmgr.put1("ORDERS", "x", ibmmq.MD(Report=bit))
         assert reason_of(refused) == CMQC.MQRC_REPORT_OPTIONS_ERROR
+
+
+MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (0, CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+        (CMQC.MQPMO_SYNCPOINT, CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+        (CMQC.MQPMO_WARN_IF_NO_SUBS_MATCHED, CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+    ],
+)
+def test_one_put_alone_to_a_model_puts_nothing(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager, options: int, reason: int
+) -> None:
+    with manager.connect() as administrator:
+        before = {queue.name for queue in administrator.queues(system=True)}
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            qmgr.put1(MODEL, b"x", ibmmq.MD(), ibmmq.PMO(Options=options))
+        assert reason_of(refused) == reason
+        qmgr.commit()
+        assert {queue.name for queue in administrator.queues(system=True)} == before

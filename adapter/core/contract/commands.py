@@ -25,6 +25,7 @@ BROWSE: Final = 8
 INQUIRE: Final = 16
 SET: Final = 32
 CO_OP: Final = 64  # with BROWSE: one of a set of handles that share marks
+EXISTING: Final = 128  # a model is refused: what it would make would go with the handle
 
 # What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
 KEEP: Final = 0
@@ -69,6 +70,7 @@ NO_CONTEXT: Final = 33_554_432  # of options
 PASS_CONTEXT: Final = PASS_IDENTITY | PASS_ORIGIN
 SET_CONTEXT: Final = SET_IDENTITY | SET_ORIGIN
 CONTEXT_MODES: Final = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
+BESIDE_ACCESS: Final = CONTEXT_MODES | EXISTING  # modes that ask for no access
 CONTEXT_OPTIONS: Final = PASS_CONTEXT | SET_CONTEXT | NO_CONTEXT
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
@@ -105,7 +107,8 @@ class Open(Struct, array_like=True, tag=3):
     """Open a queue under a handle number that the client chooses (MQOPEN).
 
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
-    given dynamic_name, whose last * becomes something unique. selection: gets and browses under
+    given dynamic_name, whose last * becomes something unique, unless modes say EXISTING, as they do
+    for one put alone (MQPUT1), whose message nothing could get. selection: gets and browses under
     this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
     queue_manager: the queue's (MQOD.ObjectQMgrName), or an alias of one, or a transmission queue;
     empty: this one, or as the name says. A queue of another one is opened for output only, or for

@@ -113,3 +113,10 @@ async def test_a_socket_by_its_path(tmp_path: Path) -> None:
             assert got is not None
             assert len(got.body) == 3_000_000
             assert [one.address.partition("=")[0] for one in await qm.connections()] == ["unix:pid"]
+
+
+async def test_one_put_alone_to_a_model_is_refused(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        await qm.define_object("model", "M")
+        with pytest.raises(e.OptionNotValidForType, match="it is a model queue: open it"):
+            await qm.put("M", b"lost")

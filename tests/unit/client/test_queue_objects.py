@@ -163,3 +163,11 @@ def test_what_a_living_connection_has_received_is_counted(
     server.cut_all()
     qm.queues()
     assert qm.statistics()["bytes_received"] >= then
+
+
+def test_one_put_alone_to_a_model_is_refused(qm: adapter.Connection) -> None:
+    qm.define_object("model", "M")
+    with pytest.raises(adapter.errors.OptionNotValidForType, match="it is a model queue: open it"):
+        qm.put("M", b"lost")
+    with qm.queue("M", open_for="output") as made:
+        assert made.put(b"x").message_id

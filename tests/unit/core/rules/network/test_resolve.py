@@ -255,3 +255,17 @@ def test_finding_spark_n2_programs_of_mq_only_browse_queues_of_service_broker() 
     assert not isinstance(client.do(c.Open(2, name, c.BROWSE)), Refused)
     assert client.refused(c.Get(2, wait_ms=0)) is Reason.NOT_OPEN_FOR_INPUT
     assert depth(client, name) == 0
+
+
+def test_one_put_alone_makes_no_queue_of_a_model() -> None:
+    client = with_model()
+    client.do(c.DefineObject("alias", "A", {"target": "Q"}))
+    before = set(client.core.qm.queues)
+    answer = client.do(c.Open(2, "M", c.OUTPUT | c.EXISTING))
+    assert isinstance(answer, Refused)
+    assert answer.reason is Reason.OPTION_NOT_VALID_FOR_TYPE
+    assert answer.detail == "it is a model queue: open it, then put"
+    assert set(client.core.qm.queues) == before
+    for handle, name in ((3, "Q"), (4, "A")):
+        assert not isinstance(client.do(c.Open(handle, name, c.OUTPUT | c.EXISTING)), Refused)
+    assert client.refused(c.Open(5, "Q", c.EXISTING)) is Reason.OPTIONS_ERROR

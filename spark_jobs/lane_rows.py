@@ -18,6 +18,7 @@ import pyarrow
 from confluent_kafka import Message
 
 from adapter.format import descriptor
+from adapter.format.record_headers import headers_of
 from adapter.format.schemas import UnreadableError, schema_text
 from adapter.topics.decoder import NotAMessageError, RecordDecoder
 from spark_jobs import rows
@@ -82,7 +83,7 @@ class LaneRows:
     def _at_once(self, records: list[Message]) -> pyarrow.RecordBatch | None:
         """Make rows of whole messages; None if there are other records."""
         try:
-            pairs = [pair for (pair,) in [record.headers() or [] for record in records]]
+            pairs = [pair for (pair,) in [headers_of(record) or [] for record in records]]
             names, values = zip(*pairs, strict=True)
         except ValueError:  # no header, or several; or there is no record
             return None

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
 from adapter.format import chunks
+from adapter.format.record_headers import headers_of
 from adapter.format.schemas import UnreadableError
 from spark_jobs import descriptors, ranges
 from spark_jobs.errors import SparkJobError
@@ -82,7 +83,7 @@ def read_range(
     parts: list[bytes] = []
     try:
         for record in ranges.records(settings, topic, partition, offset, offset + count):
-            place = dict(record.headers() or ()).get(chunks.HEADER)
+            place = dict(headers_of(record) or ()).get(chunks.HEADER)
             if chunks.place_of(place) == (len(parts), count + 1):
                 parts.append(record.value() or b"")
         if len(parts) < count:

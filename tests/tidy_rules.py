@@ -167,6 +167,7 @@ NO_WORLD = frozenset(
 )
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
+READS_HEADERS = "adapter.format.record_headers"
 WATCHED_ROOMS = frozenset(
     {
         *("exports", "feeds", "ledger", "movers", "network", "own_clients", "owner"),
@@ -385,6 +386,18 @@ def unwatched(source: Source) -> list[str]:
         f"{source.path}:{called.lineno}: {called.attr}; start it by adapter.watched"
         for called in calls
         if isinstance(called, ast.Attribute) and called.attr in STARTERS
+    ]
+
+
+def headers_read(source: Source) -> list[str]:
+    """Headers of a record of Kafka are read in one place: the client raises what is no name."""
+    if source.module == READS_HEADERS or not source.path.startswith(("adapter/", "spark_jobs/")):
+        return []
+    calls = (node.func for node in source.nodes if isinstance(node, ast.Call) and not node.args)
+    return [
+        f"{source.path}:{called.lineno}: headers(); read them by format.record_headers.headers_of"
+        for called in calls
+        if isinstance(called, ast.Attribute) and called.attr == "headers"
     ]
 
 

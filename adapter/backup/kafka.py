@@ -6,7 +6,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import cast
 
 import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -17,6 +16,7 @@ from adapter.core.contract.lanes import LANES
 from adapter.format import names
 from adapter.format import progress as progress_format
 from adapter.format.progress import CopyProgress
+from adapter.format.record_headers import headers_of
 from adapter.ledger.envelope import restoring
 from adapter.ledger.failures import describe
 from adapter.ledger.kafka_reader import (
@@ -73,7 +73,7 @@ class KafkaBackupSource:
     def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
         try:
             for at, record in self._pages.records(lane.queue, lane.incarnation, lane.lane, seq):
-                headers = cast("list[tuple[str, bytes | None]]", record.headers() or [])
+                headers = headers_of(record) or []
                 yield CopiedRecord(at, record.timestamp()[1], headers, record.key(), record.value())
         except MessageMissingError:
             return  # no such topic: the snapshot may hold what the movers had not yet copied

@@ -35,6 +35,7 @@ from adapter.format import exports as format_exports
 from adapter.format import names
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.format.hops import ORIGIN
+from adapter.format.record_headers import headers_of
 from adapter.ledger.failures import (
     DENIES,
     TOPIC_FORBIDDEN,
@@ -221,7 +222,7 @@ class KafkaExportWriter:
                 partial(self._delivered, -1),
                 None,
                 record.timestamp()[1],
-                record.headers() or [],
+                cast("Any", headers_of(record) or []),
             )
         self._producers.write()
         progress = structs.replace(progress, unseen=dict(self._written))

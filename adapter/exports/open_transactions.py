@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from confluent_kafka import Message
 
 from adapter.exports.port import ExportError
 from adapter.format import exports as format_exports
 from adapter.format.hops import ORIGIN
-from adapter.format.record_headers import Headers
+from adapter.format.record_headers import headers_of
 from adapter.movers.open_lanes import LaneEnds, OpenLane
 from adapter.movers.progress import Committed, uncommitted
 from adapter.movers.settings import MoverSettings
@@ -105,7 +104,7 @@ class OpenTransactions:
 
     def number_of(self, record: Message) -> int | None:
         """Return the number of the transaction that wrote a record; None if it is of others."""
-        headers = cast("Headers", record.headers() or [])
+        headers = headers_of(record) or []
         origin = next((value for name, value in reversed(headers) if name == ORIGIN), None)
         return format_exports.number_of(origin, self._settings.queue_manager, self._export)
 

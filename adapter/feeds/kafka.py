@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from confluent_kafka import (
     Consumer,
@@ -38,7 +38,7 @@ from adapter.feeds.port import (
 from adapter.feeds.schemas import FeedSchemas, MakeRegistry
 from adapter.format import names
 from adapter.format.feeds import TopicRecord
-from adapter.format.record_headers import Headers
+from adapter.format.record_headers import bytes_of, headers_of
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import (
     TOPIC_FORBIDDEN,
@@ -190,9 +190,9 @@ class KafkaFeedConsumer:
             return TopicRecord(
                 partition,
                 offset,
-                _bytes(message.key()),
-                _bytes(message.value()),
-                _headers(message),
+                bytes_of(message.key()),
+                bytes_of(message.value()),
+                headers_of(message),
                 message.timestamp()[1],
             )
         if error.code() == KafkaError._PARTITION_EOF:
@@ -257,18 +257,3 @@ class KafkaFeedConsumer:
                 "READ and DESCRIBE it"
             )
         return FeedError(f"reading {self._topic} on {self._servers}: {describe(error)}")
-
-
-def _headers(message: Message) -> Headers | None:
-    """Return the headers of a record; None if the client cannot read them."""
-    try:
-        found = cast("list[tuple[str, object]]", message.headers() or [])
-    except UnicodeDecodeError:  # in the name of one
-        return None
-    return [(name, _bytes(value)) for name, value in found]
-
-
-def _bytes(value: object) -> bytes | None:
-    if isinstance(value, str):
-        return value.encode()
-    return value if isinstance(value, bytes) else None

@@ -24,6 +24,7 @@ import structlog
 from msgspec import Struct
 
 from adapter import logs, watched
+from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart, time_of
 from adapter.core.contract.weights import weight
 from adapter.feeds.port import (
@@ -40,7 +41,7 @@ from adapter.feeds.port import (
     SizedBatch,
 )
 from adapter.feeds.waiting import WaitingBytes
-from adapter.format.feeds import TopicRecord, message_of
+from adapter.format.feeds import TopicRecord, dead_letter_of, message_of
 
 READ_S = 0.2
 PAUSED_READ_S = 0.02
@@ -323,14 +324,27 @@ class FeedReader:
     ) -> SizedBatch:
         reading = self.reading
         self._records += len(records)
-        feed, decode = reading.attributes, self._topics.decoder.decode
-        made = (message_of(one, feed, decode(one, feed)) for one in records)
+        feed = reading.attributes
+        made = (self._message(one, feed) for one in records)
         messages: list[FedMessage] = [one for one in made if one is not None]
         batch = FedBatch(
             reading.feed, reading.version, self._topic_id, partition, start, until, messages
         )
         grown = sum(weight(one.message) for one in messages) if feed.value == "AVROJSON" else 0
         return SizedBatch(batch, max(grown, sum(one.size for one in records)))
+
+    def _message(self, record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
+        """Return the message of a record, None for none. What fails at it, besides the registry, is
+        of this record: the ones behind it are read all the same.
+        """
+        try:
+            return message_of(record, feed, self._topics.decoder.decode(record, feed))
+        except FeedError:
+            raise
+        except Exception as error:
+            place = f"{feed.topic}[{record.partition}] at offset {record.offset}"
+            log.exception("a record cannot be made a message", feed=self.reading.feed, record=place)
+            return dead_letter_of(record, feed, f"no message can be made of it: {error!r:.200}")
 
     def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
         most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))

@@ -14,8 +14,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
+import structlog
+
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.errors import Error, NotAvro, RegistryNotAvailable, SchemaError, SchemaNotFound
+from adapter.errors import (
+    Error,
+    InvalidSchema,
+    NotAvro,
+    RegistryNotAvailable,
+    SchemaError,
+    SchemaNotFound,
+)
 from adapter.feeds.port import FeedError
 from adapter.format.feeds import DecodedValue, TopicRecord
 from adapter.registry import codes
@@ -28,6 +37,8 @@ SETTLE_S = 5.0
 """So long an unknown schema may be on its way."""
 AGAIN_S = 30.0
 """After so long it is asked for again; values that came in between are lost to it."""
+log = structlog.get_logger("mqk.feeds")
+
 DECODED = ("AVRO", "AVROJSON")
 
 MakeRegistry = Callable[[], SchemaRegistry]
@@ -97,7 +108,7 @@ class FeedSchemas:
         try:
             value = known.reader.read(record.value)
         except NotAvro as error:
-            return DecodedValue(why=f"its value is not one of schema {number}: {error.text}")
+            return DecodedValue(why=f"its value cannot be decoded by schema {number}: {error.text}")
         return DecodedValue(number, value, json_of(value) if feed.value == "AVROJSON" else None)
 
     def close(self) -> None:
@@ -120,7 +131,8 @@ class FeedSchemas:
                 return ""
         wait = ""
         try:
-            known.reader = ValueReader(self._open().schema(number), f"schema {number}")
+            text = self._open().schema(number)
+            known.reader = _reader(text, number)
         except SchemaError as error:
             # Without a code it is about the schema's text; else of a user without rights, or of
             # what is no registry, all of which an operator can change.
@@ -156,6 +168,18 @@ class FeedSchemas:
                     )
                 self._registry = self._make()
             return self._registry
+
+
+def _reader(text: str, number: int) -> ValueReader:
+    """Return what reads the values of a schema. InvalidSchema, whatever a foreign one leads to."""
+    name = f"schema {number}"
+    try:
+        return ValueReader(text, name)
+    except SchemaError:
+        raise
+    except Exception as error:
+        log.exception("a schema cannot be used", schema=number)
+        raise InvalidSchema(f"{name} cannot be used: {error!r:.200}", name) from error
 
 
 def _is_unknown(error: SchemaError) -> bool:

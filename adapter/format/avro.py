@@ -16,6 +16,8 @@ FALSE: Final = b"\x00"
 END: Final = b"\x00"  # of an array's or a map's blocks
 _SMALL: Final = 1 << 13  # numbers whose encoding is looked up: two bytes at most
 _MEDIUM: Final = 1 << 20  # three bytes at most: places in lanes
+_TOO_LONG: Final = 1 << 64
+_BITS_MAX: Final = 70  # of ten bytes
 _TIMES: Final = 1 << 34  # from here on six bytes, up to 128 times as much: milliseconds, until 2039
 
 
@@ -67,7 +69,9 @@ text: Callable[[str], bytes] = lru_cache(maxsize=4096)(_text)
 
 
 def read_long(source: bytes, at: int) -> tuple[int, int]:
-    """Read an int or long, and say where the next thing begins; IndexError past the end."""
+    """Read an int or long, and say where the next thing begins; IndexError past the end, and of a
+    number of more than 64 bits.
+    """
     byte = source[at]
     value = byte & 0x7F
     shift = 7
@@ -76,6 +80,8 @@ def read_long(source: bytes, at: int) -> tuple[int, int]:
         byte = source[at]
         value |= (byte & 0x7F) << shift
         shift += 7
+        if shift > _BITS_MAX or value >= _TOO_LONG:
+            raise IndexError(f"a number of more than 64 bits at byte {at}")
     return value >> 1 ^ -(value & 1), at + 1
 
 

@@ -124,6 +124,13 @@ def message_of(
     return FedMessage(message, record.offset, code, why)
 
 
+def dead_letter_of(record: TopicRecord, feed: FeedAttributes, why: str) -> FedMessage:
+    """Return what goes to the dead-letter queue for a record of which no message can be made."""
+    properties = _origin(record, feed.topic) | {WHY: why}
+    message = MessageData(body=record.value or b"", persistence=PERSISTENT, properties=properties)
+    return FedMessage(message, record.offset, NOT_A_MESSAGE, why)
+
+
 def _add_decoded(
     properties: dict[str, Property], decoded: DecodedValue, feed: FeedAttributes
 ) -> None:

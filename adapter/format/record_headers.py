@@ -1,4 +1,4 @@
-"""Headers of a record of Kafka: finding one by its name, and ids of keys.
+"""Headers of a record of Kafka: reading them, finding one by its name, and ids of keys.
 
 Of headers of one name the first counts. This module does not know what headers mean.
 """
@@ -7,12 +7,40 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any, Protocol
 
 from adapter.core.contract.exports import RecordHeaders
 from adapter.core.contract.message import ID_LENGTH
 
 Headers = RecordHeaders
 NamedHeaders = Mapping[str, bytes | None]
+UNREADABLE = "the name of a header is no text in UTF-8"
+
+
+class RecordAsRead(Protocol):
+    """A record as the client of Kafka gives it."""
+
+    def headers(self) -> Any:
+        """Return pairs of name and value, or None."""
+
+
+def headers_of(record: RecordAsRead) -> Headers | None:
+    """Return the headers of a record; None if the client cannot read them: see UNREADABLE.
+
+    Nothing else asks a record for its headers: any program that may write to a topic may write
+    such a name, and then the client raises SystemError.
+    """
+    try:
+        return [(name, bytes_of(value)) for name, value in record.headers() or []]
+    except (UnicodeDecodeError, SystemError):
+        return None
+
+
+def bytes_of(value: object) -> bytes | None:
+    """Return a key, a value or a header's value as the client gives it; a text as its bytes."""
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else None
 
 
 def name_headers(headers: Headers) -> NamedHeaders:

@@ -52,6 +52,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # no
 from msgspec import Struct
 
 from adapter.format import chunks, descriptor
+from adapter.format.record_headers import headers_of
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.failures import LASTING, classify, describe
 from adapter.ledger.kafka_settings import RECONNECTS_SOON
@@ -306,7 +307,7 @@ class OpenLanes:
         decoder = RecordDecoder()
         found = OpenRecords([])
         for record in uncommitted(self._settings, one.topic, one.lane, one.stable, one.end):
-            headers = dict(record.headers() or [])
+            headers = dict(headers_of(record) or [])
             if headers.get(chunks.HEADER) == chunks.NO_MESSAGE:
                 continue
             try:
@@ -322,5 +323,5 @@ def no_message(last: Message | None) -> tuple[int, chunks.Headers]:
     headers: chunks.Headers = [(chunks.HEADER, chunks.NO_MESSAGE)]
     if last is None:
         return 0, headers
-    described = dict(last.headers() or [])[descriptor.HEADER]
+    described = dict(headers_of(last) or [])[descriptor.HEADER]
     return last.timestamp()[1], [(descriptor.HEADER, described), *headers]

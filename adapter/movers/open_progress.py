@@ -33,6 +33,7 @@ from msgspec import Struct
 from adapter.format import progress as progress_format
 from adapter.format.movable import Movable
 from adapter.format.progress import CopyProgress, Parked
+from adapter.format.record_headers import headers_of
 from adapter.ledger.port import LedgerMismatch, LedgerReader
 from adapter.movers import open_lanes
 from adapter.movers.errors import Doubtful
@@ -213,7 +214,7 @@ class OpenProgress:
         behind = uncommitted(settings, self._topic, self._partition, is_open.stable, is_open.end)
         return at, [
             Undecided(
-                progress_format.decode(one.value() or b""), progress_format.turn_of(one.headers())
+                progress_format.decode(one.value() or b""), progress_format.turn_of(headers_of(one))
             )
             for one in behind
             if one.key() == name.encode()

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.format import progress as progress_format
 from adapter.format.progress import CopyProgress
+from adapter.format.record_headers import headers_of
 from adapter.ledger.failures import explain
 from adapter.ledger.kafka_reader import passes, watermarks
 from adapter.ledger.kafka_settings import LastError
@@ -44,7 +45,7 @@ def read_last(
         last = committed.last(topic, partition, key)
     if last is None:
         return None
-    return progress_format.decode(last.value() or b""), progress_format.turn_of(last.headers())
+    return progress_format.decode(last.value() or b""), progress_format.turn_of(headers_of(last))
 
 
 def uncommitted(

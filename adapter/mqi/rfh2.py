@@ -181,7 +181,7 @@ def _parse(text: str) -> ElementTree.Element:
     """Read a folder, of which each character stays as it is. ParseError, ValueError."""
     used = {ord(one) & ~0xFFFF for one in text}
     plane = next((one for one in PLANES if one not in used), 0)
-    held = TEXT.sub(lambda found: _held(found[0], plane), text) if plane else text
+    held = TEXT.sub(lambda found: _hold(found[0], plane), text) if plane else text
     (folder,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{held}</all>')  # noqa: S314
     for element in folder.iter() if held != text else ():
         letters = map(ord, element.text or "")
@@ -189,7 +189,7 @@ def _parse(text: str) -> ElementTree.Element:
     return folder
 
 
-def _held(text: str, plane: int) -> str:
+def _hold(text: str, plane: int) -> str:
     """Put characters that the parser does not take as they are into a plane."""
 
     def referred(found: re.Match[str]) -> str:

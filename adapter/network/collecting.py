@@ -33,6 +33,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.format import chunks, inbound, transfer
 from adapter.format.chunks import ChunkPlace
+from adapter.format.record_headers import UNREADABLE, NamedHeaders
 from adapter.format.schemas import LaterReleaseError, UnreadableError
 from adapter.format.transfer import Transfer
 from adapter.network.port import ReceivedRecord
@@ -136,11 +137,14 @@ class InboundCollector:
         ]
 
     def _take(self, record: ReceivedRecord, now_s: float) -> list[ReadyUnit]:
-        if not self.source or transfer.HEADER not in record.headers:
-            return [self._plain(record)]
+        headers = record.headers
+        if headers is None:
+            return [self._dead(record, INVALID_RECORD, UnreadableError(UNREADABLE))]
+        if not self.source or transfer.HEADER not in headers:
+            return [self._plain(record, headers)]
         try:
-            header = transfer.decode_header(record.headers[transfer.HEADER] or b"")
-            place = chunks.place_of(record.headers.get(chunks.HEADER))
+            header = transfer.decode_header(headers[transfer.HEADER] or b"")
+            place = chunks.place_of(headers.get(chunks.HEADER))
         except LaterReleaseError:
             raise
         except UnreadableError as error:
@@ -230,9 +234,9 @@ class InboundCollector:
             for origin in idle[:-1]:
                 del self._sessions[origin]
 
-    def _plain(self, record: ReceivedRecord) -> ReadyUnit:
+    def _plain(self, record: ReceivedRecord, headers: NamedHeaders) -> ReadyUnit:
         try:
-            message = inbound.decode(record.headers, record.value)
+            message = inbound.decode(headers, record.value)
         except UnreadableError as error:
             return self._dead(record, INVALID_RECORD, error)
         to = message.transmission

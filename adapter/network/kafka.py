@@ -16,6 +16,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from adapter.format.record_headers import bytes_of, headers_of
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of, explain
 from adapter.ledger.kafka_producers import await_reports
@@ -310,13 +311,13 @@ class KafkaFollower:
         if topic not in self._next:
             return None
         self._next[topic] = (message.offset() or 0) + 1
-        headers = {name: _bytes(value) for name, value in dict(message.headers() or []).items()}
+        headers = headers_of(message)
         return ReceivedRecord(
             topic,
             message.offset() or 0,
-            _bytes(message.value()),
-            headers,
-            _bytes(message.key()),
+            bytes_of(message.value()),
+            None if headers is None else dict(headers),
+            bytes_of(message.key()),
         )
 
     def _problem(self, topic: str, offset: int, error: KafkaError) -> TopicLost | None:
@@ -330,9 +331,3 @@ class KafkaFollower:
             return None
         self.leave(topic)
         return TopicLost(topic, explain(error, "Read", topic), is_denied)
-
-
-def _bytes(value: object) -> bytes | None:
-    if isinstance(value, str):
-        return value.encode()
-    return value if isinstance(value, bytes) else None

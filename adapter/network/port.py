@@ -34,18 +34,19 @@ class SentRecord(Struct):
 
 
 class ReceivedRecord(Struct):
-    """A record as it is read. value None: as above."""
+    """A record as it is read. value None: as above. headers None: they cannot be read."""
 
     topic: str
     offset: int
     value: bytes | None
-    headers: Mapping[str, bytes | None]
+    headers: Mapping[str, bytes | None] | None
     key: bytes | None = None
 
     @property
     def size(self) -> int:
         """Bound roughly what it takes in memory."""
-        return len(self.value or b"") + sum(map(len, filter(None, self.headers.values()))) + 512
+        values = (self.headers or {}).values()
+        return len(self.value or b"") + sum(map(len, filter(None, values))) + 512
 
 
 class TopicLost(Struct):

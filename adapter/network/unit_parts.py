@@ -89,7 +89,7 @@ class SessionParts:
         self.last, self.grown_s, self.header = record.offset, now_s, header
         self.size += record.size
         self._values.append(record.value or b"")
-        self._descriptor = record.headers.get(descriptor.HEADER) or b""
+        self._descriptor = (record.headers or {}).get(descriptor.HEADER) or b""
         index, count = place
         if index + 1 < count:
             return False

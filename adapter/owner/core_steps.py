@@ -29,6 +29,8 @@ class CoreSteps:
         self._failures = failures
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self.have_failed = False
+        self._causes: list[tuple[Input, list[Record]]] = []
+        """What was taken since records were written last, and what each has caused."""
 
     @property
     def now_ms(self) -> int:
@@ -51,25 +53,35 @@ class CoreSteps:
             return None
         now = Now(clock.now_ms(), clock.elapsed_ms(), entry_n)
         try:
-            return dispatch.step(self._qm, now, taken)
+            effects = dispatch.step(self._qm, now, taken)
         except Exception as error:
             if failures is None or (isinstance(error, Refusal) and isinstance(taken, Configured)):
                 raise
             self.have_failed = True
             failures.failed(self._qm, taken, error)
             return None
+        if effects.records:
+            self._causes.append((taken, effects.records))
+        return effects
 
     def encode(self, records: Sequence[Record]) -> bytes | None:
         """Return the payload of an entry; None: a record cannot be written, and core has failed."""
         logged = [record for record in records if record.logged]
+        causes, self._causes = self._causes, self._causes[-1:]  # the last may be for the next entry
         try:
             return entries.encode(logged)
         except Exception as error:
             if self._failures is None:
                 raise
             self.have_failed = True
-            self._failures.not_written(_first_unwritable(logged), error)
+            unwritable = _first_unwritable(logged)
+            self._failures.not_written(self._qm, unwritable, _cause_of(unwritable, causes), error)
             return None
+
+
+def _cause_of(record: Record, causes: Sequence[tuple[Input, list[Record]]]) -> Input | None:
+    """Return the input that has caused a record; None: it was written by an earlier call."""
+    return next((given for given, caused in causes if any(one is record for one in caused)), None)
 
 
 def _first_unwritable(records: Sequence[Record]) -> Record:

@@ -109,12 +109,20 @@ class FailedSteps:
         whose = _user(qm, given)
         self._note(_key(qm, given), _words(given), type(given).__name__, error, whose)
 
-    def not_written(self, record: Record, error: Exception) -> None:
-        """Note that a record cannot be written: the command that caused it has failed."""
+    def not_written(
+        self, qm: QueueManager, record: Record, cause: inputs.Input | None, error: Exception
+    ) -> None:
+        """Note that a record cannot be written: the input that caused it has failed. cause: None:
+        it is not known, but perhaps by the record.
+        """
         outcome = getattr(record, "outcome", None)
         kind = type(record).__name__
-        key = (outcome.session, outcome.number) if outcome is not None else None
-        self._note(key, f"writing {kind}", kind, error, "")
+        key: Hashable | None = (outcome.session, outcome.number) if outcome is not None else None
+        what, whose = f"writing {kind}", ""
+        if key is None and cause is not None:
+            key, whose = _key(qm, cause), _user(qm, cause)
+            what = f"writing {kind} of {_words(cause)}"
+        self._note(key, what, kind, error, whose)
 
     def take_notes(self) -> list[AuditNote]:
         """Return what is to be on record of those that failed since the last call."""

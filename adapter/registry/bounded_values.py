@@ -276,6 +276,7 @@ def _decimal(node: Mapping[str, Any], read: Read) -> Read:
         data = read(source)
         if len(data) > DECIMAL_BYTES_MAX:
             raise NotAvro(f"a decimal has {len(data)} bytes, {DECIMAL_BYTES_MAX} at most")
+        source.pay(scale)  # it has so many digits at least, whatever the schema says
         unscaled = int.from_bytes(data, "big", signed=True)
         text = f"{'-' if unscaled < 0 else ''}{_with_point(str(abs(unscaled)), scale)}"
         source.pay(len(text))

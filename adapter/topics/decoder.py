@@ -12,6 +12,7 @@ from confluent_kafka import Message as Record
 from adapter.core.contract.message import MessageData
 from adapter.format import chunks, descriptor
 from adapter.format.descriptor import UnitPosition
+from adapter.format.record_headers import headers_of
 from adapter.format.schemas import UnreadableError
 
 
@@ -65,7 +66,7 @@ def is_no_message(record: Record) -> bool:
 
 
 def _headers(record: Record) -> dict[str, object]:
-    return dict(record.headers() or [])
+    return dict(headers_of(record) or [])
 
 
 def _descriptor(headers: dict[str, object]) -> bytes:

@@ -11,6 +11,7 @@ from adapter.core.contract.feeds import NOT_A_MESSAGE, FedBatch, FeedStart
 from adapter.feeds import reader as module
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.reader import FeedReader
+from adapter.format.feeds import TopicRecord, message_of
 from adapter.registry.values import Values
 from tests.support.backlog import until
 from tests.support.feed_topics import DisturbedFeeds, WatchedConsumer
@@ -400,3 +401,24 @@ def test_what_a_value_has_grown_to_counts(at: Reading) -> None:
     at.start(value="AVROJSON")
     assert len(at.await_bodies(1)[0]) > 5_000
     assert at.sizes[0] > 5_000
+
+
+def test_a_record_that_fails_whatever_way_is_a_dead_letter_and_others_are_read(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of a foreign program may meet a bug of ours, or cost all memory."""
+    made = message_of
+
+    def failing(record: TopicRecord, *others: Any) -> Any:
+        if record.value == b"bad":
+            raise MemoryError
+        return made(record, *others)
+
+    monkeypatch.setattr(module, "message_of", failing)
+    at.feeds.append("orders", b"a", b"bad", b"c")
+    at.start()
+    assert at.await_bodies(3) == [b"a", b"bad", b"c"]
+    dead = [one for batch in at.batches for one in batch.messages if one.code]
+    assert [(one.offset, one.why) for one in dead] == [
+        (1, "no message can be made of it: MemoryError()")
+    ]

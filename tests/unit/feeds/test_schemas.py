@@ -100,7 +100,7 @@ def test_a_value_that_is_damaged() -> None:
     at = Asked()
     found = at.decode(at.body + b"more")
     assert found is not None
-    assert found.why.startswith("its value is not one of schema ")
+    assert found.why.startswith("its value cannot be decoded by schema ")
     assert found.why.endswith("4 bytes stand behind it")
 
 
@@ -214,3 +214,24 @@ def test_a_schema_that_another_feed_has_pushed_out_is_asked_for_again(
     with pytest.raises(FeedError, match="was forgotten"):
         at.decoder.decode(one, AVRO)
     assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
+
+
+@pytest.mark.parametrize("scale", [10**6, 10**15, 3 * 10**19])
+def test_a_decimal_with_a_scale_beyond_all_is_a_dead_letter(scale: int) -> None:
+    at = Asked()
+    at.text = f'{{"type":"bytes","logicalType":"decimal","precision":{scale},"scale":{scale}}}'
+    found = at.decode(b"\0\0\0\0\1\2\5")
+    assert found is not None
+    assert "too long" in found.why
+
+
+def test_a_schema_that_fails_whatever_way_is_none_that_can_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(module, "ValueReader", fail)
+    found = Asked().decode()
+    assert found is not None
+    assert "cannot be used: RecursionError()" in found.why

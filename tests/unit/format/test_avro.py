@@ -45,3 +45,17 @@ def test_bytes(value: bytes) -> None:
 @pytest.mark.parametrize("value", [True, False])
 def test_truth_values(value: bool) -> None:
     assert (avro.TRUE if value else avro.FALSE) == by_fastavro("boolean", value)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        avro.long(2**63 - 1)[:-1] + b"\x03",  # one bit more
+        b"\xff" * 9 + b"\x7f",
+        b"\x80" * 10 + b"\x00",
+        b"\xff" * 100_000,
+    ],
+)
+def test_a_number_of_more_than_64_bits_is_none(damaged: bytes) -> None:
+    with pytest.raises(IndexError, match="more than 64 bits"):
+        avro.read_long(damaged + b"\0", 0)

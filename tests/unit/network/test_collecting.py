@@ -178,6 +178,16 @@ def test_what_is_no_message_says_why() -> None:
     assert [arrival.message.body for arrival in found] == [value for _, value in topic.records]
 
 
+@pytest.mark.parametrize("source", ["", "QMA"])
+def test_a_record_whose_headers_cannot_be_read_is_a_dead_letter(source: str) -> None:
+    """Any program that may write to the topic may write such a name of a header."""
+    collector = InboundCollector("QMB", TOPIC, "topic 1", source)
+    (one,) = collector.take(ReceivedRecord(TOPIC, 0, b"body", None), 0.0)
+    (arrival,) = one.given.messages
+    assert (arrival.code, arrival.message.body) == (INVALID_RECORD, b"body")
+    assert one.given.offset == 1
+
+
 def test_a_transfer_is_no_message_where_any_client_writes() -> None:
     topic = Topic()
     topic.records = sent(b"s", 1, 1)

@@ -1,6 +1,7 @@
 """A step of core that fails ends its term: the ledger says what happened, and nothing else does."""
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from adapter.core.contract.audit import STEP_FAILED
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import EventRaised
+from adapter.core.contract.records import EventRaised, UnitArrived
 from adapter.core.contract.results import Messages, PutDone, Refused
 from adapter.core.contract.transmission import Transmission
 from adapter.core.effects import Effects
@@ -301,6 +302,37 @@ def test_an_arrival_that_fails_twice_is_kept_back() -> None:
         assert "topic mq.QM1.in before offset 2" in term.undone[KEPT_BACK]
 
     run(test)
+
+
+def test_an_arrival_whose_record_cannot_be_written_is_kept_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encode = entries.encode
+
+    def unwritable(records: Any) -> bytes:
+        written = list(records)
+        if any(isinstance(one, UnitArrived) and one.offset == 2 for one in written):
+            raise OverflowError("int too large")
+        return encode(written)
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        monkeypatch.setattr(entries, "encode", unwritable)
+        for failures in (1, 2):
+            bench.owner.loop.take(given(2))
+            await until(partial(has_failed, bench, failures))
+            await until(lambda: bench.owner.running and not bench.owner.loop.has_failed)
+        assert not bench.owner.loop.take(given(2))
+        assert not bench.owner.loop.has_failed
+        term = bench.owner.statistics().term
+        assert term is not None
+        assert "topic mq.QM1.in before offset 2" in term.undone[KEPT_BACK]
+
+    run(test)
+
+
+def has_failed(bench: Bench, times: int) -> bool:
+    return bench.owner.statistics().failed_steps == times
 
 
 def steps_of(told: list[FailedStep]) -> FailedSteps:

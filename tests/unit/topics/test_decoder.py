@@ -73,7 +73,8 @@ def test_the_position_is_read_without_the_other_records() -> None:
 def test_a_foreign_record_is_refused() -> None:
     foreign: list[dict[str, str | bytes | None]] = [{}, {descriptor.HEADER: None}, {"other": b"x"}]
     for headers in foreign:
-        record = confluent_kafka.Message(topic="t", partition=0, offset=0, headers=headers)
+        pairs = list(headers.items())
+        record = confluent_kafka.Message(topic="t", partition=0, offset=0, headers=pairs)
         with pytest.raises(NotAMessageError, match="no header mqmd"):
             RecordDecoder().take(record)
         with pytest.raises(NotAMessageError, match="no header mqmd"):

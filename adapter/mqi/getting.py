@@ -79,6 +79,8 @@ FORMS_OF_PROPERTIES = (
     | mq.MQGMO_PROPERTIES_COMPATIBILITY
 )
 """How properties come, if a get says so."""
+WITHOUT_HANDLE = FORMS_OF_PROPERTIES & ~mq.MQGMO_PROPERTIES_IN_HANDLE
+"""A message handle that a get names is ignored."""
 HARMLESS = (Reason.MESSAGE_TRUNCATED,)
 """Warnings of core that the length of the buffer tells already."""
 
@@ -188,16 +190,17 @@ def _handle_for(opened: Object, asked: int) -> Handle:
 def _taker_of(
     session: MqiSession, handles: MessageHandles, gmo: dict[str, Any], form: int
 ) -> MessageHandle | None:
-    """Return the message handle of a get. MqiFailure(2460) if it is needed or named, and invalid.
+    """Return the message handle that properties go to. MqiFailure(2460) if it is invalid.
 
     It is kept from here on: another thread may delete it while the get waits.
     """
+    if form & WITHOUT_HANDLE:
+        return None
     if not _has_handle(gmo):
         if form & mq.MQGMO_PROPERTIES_IN_HANDLE:
             raise MqiFailure(mq.MQRC_HMSG_ERROR)
         return None
-    found = handles.get(gmo["MsgHandle"], session.number)
-    return None if form & mq.MQGMO_PROPERTIES_FORCE_MQRFH2 else found
+    return handles.get(gmo["MsgHandle"], session.number)
 
 
 def perform(session: MqiSession, plan: GetPlan) -> Got:

@@ -29,13 +29,26 @@ NUMBERS = {
     mq.MQTYPE_FLOAT64: ("d", 8),
 }
 """Format and size of the types that are numbers."""
+WHOLE = frozenset({mq.MQTYPE_INT8, mq.MQTYPE_INT16, mq.MQTYPE_INT32, mq.MQTYPE_INT64})
+FLOATING = frozenset({mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64})
 
 
 class PropertyValue(Struct):
-    """A property's value, and the type it was set with."""
+    """A property's value, and the type it was set with.
+
+    is_guessed: it came with a message, which says of a number only whether it is whole.
+    """
 
     value: Property
     type: int
+    is_guessed: bool = False
+
+    def is_of(self, kind: int) -> bool:
+        """Whether it was set with a type (MQTYPE_*), as far as that is known."""
+        if kind == self.type:
+            return True
+        kinds = WHOLE if self.type in WHOLE else FLOATING
+        return self.is_guessed and {kind, self.type} <= kinds and _holds(kind, self.value)
 
 
 class MessageHandle:
@@ -53,7 +66,8 @@ class MessageHandle:
         """Hold the properties of a message that was got, and no others."""
         self.cursor, self._wanted, self._next_at = None, "", 0
         self.properties = {
-            name: PropertyValue(value, type_of(value)) for name, value in (properties or {}).items()
+            name: PropertyValue(value, type_of(value), is_guessed=True)
+            for name, value in (properties or {}).items()
         }
 
     def find(self, wanted: str, *, is_next: bool) -> str | None:
@@ -163,6 +177,16 @@ def type_of(value: Property) -> int:
     if isinstance(value, str):
         return mq.MQTYPE_STRING
     return mq.MQTYPE_NULL if value is None else mq.MQTYPE_BYTE_STRING
+
+
+def _holds(kind: int, value: Any) -> bool:
+    """Whether a type of numbers has room for all of a value."""
+    form, _ = NUMBERS[kind]
+    try:
+        (held,) = struct.unpack(form, struct.pack(form, value))
+    except (struct.error, OverflowError):
+        return False
+    return held == value or value != value  # what is not a number is equal to nothing
 
 
 def size_of(kind: int, value: Property) -> int:

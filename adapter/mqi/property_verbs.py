@@ -80,11 +80,7 @@ class PropertyVerbs:
             found, held = self._messages.find(
                 hconn, hmsg, buffer(name).decode("utf-8", "replace"), asked
             )
-            if kind not in (mq.MQTYPE_AS_SET, held.type):
-                if not asked & mq.MQIMPO_CONVERT_TYPE:
-                    raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
-                held = PropertyValue(convert(held.value, kind), kind)
-            return _within(held, found, room, asked)
+            return _within(_as_asked(held, kind, asked), found, room, asked)
         except MqiFailure as failure:
             return None, 0, "", failure.code, failure.reason
 
@@ -101,6 +97,17 @@ class PropertyVerbs:
 def _options_of(impo: bytes) -> int:
     """Return the options of an MQIMPO. MqiFailure(2464) if it is invalid."""
     return int(structs.MQIMPO.confirm(structs.MQIMPO.read(impo))["Options"])
+
+
+def _as_asked(held: PropertyValue, kind: int, asked: int) -> PropertyValue:
+    """Return a value as the type that is asked for. asked: MQIMPO_*. MqiFailure(2473)."""
+    if kind in (mq.MQTYPE_AS_SET, held.type):
+        return held
+    if held.is_of(kind):
+        return PropertyValue(held.value, kind)
+    if not asked & mq.MQIMPO_CONVERT_TYPE:
+        raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
+    return PropertyValue(convert(held.value, kind), kind)
 
 
 def _within(held: PropertyValue, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:

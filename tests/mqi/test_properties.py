@@ -51,6 +51,43 @@ def test_properties_of_every_type_arrive(qmgr: ibmmq.QueueManager) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "others"),
+    [
+        ("INT8", 5, ("INT16", "INT32", "INT64")),
+        ("INT16", 300, ("INT32", "INT64")),
+        ("INT32", 70_000, ("INT64",)),
+        ("INT64", 5, ("INT8", "INT16", "INT32")),
+        ("INT64", 2**40, ()),
+        ("FLOAT32", 0.1, ("FLOAT64",)),
+        ("FLOAT64", 0.1, ()),
+    ],
+)
+def test_a_number_that_came_is_inquired_as_every_type_that_it_may_have_been_set_with(
+    qmgr: ibmmq.QueueManager, kind: str, value: float, others: tuple[str, ...]
+) -> None:
+    types = {name: getattr(CMQC, f"MQTYPE_{name}") for name in NUMBER_SIZES}
+    handle = ibmmq.MessageHandle(qmgr)
+    handle.properties.set("n", value, property_type=types[kind])
+    value = handle.properties.get("n")
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=handle.msg_handle))
+    found = ibmmq.MessageHandle(qmgr)
+    queue.get(None, ibmmq.MD(), ibmmq.GMO(Version=4, MsgHandle=found.msg_handle))
+    for name, number in types.items():
+        impo, pd = ibmmq.IMPO().pack(), ibmmq.PD().pack()
+        hconn = qmgr.get_handle()
+        answer = ibmmqc.MQINQMP(hconn, found.msg_handle, impo, b"n", pd, number, 100)
+        if name in (kind, *others):
+            expected: tuple[float | None, int] = (value, NUMBER_SIZES[name])
+            assert (answer[:2], answer[-1]) == (expected, CMQC.MQRC_NONE), name
+        else:
+            assert answer[-1] == CMQC.MQRC_PROPERTY_TYPE_ERROR, name
+
+
+NUMBER_SIZES = {"INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "FLOAT32": 4, "FLOAT64": 8}
+
+
 def test_properties_are_walked_through(qmgr: ibmmq.QueueManager) -> None:
     queue = put_with(qmgr, a="1", b="2", c="3")
     found = ibmmq.MessageHandle(qmgr)
@@ -303,6 +340,64 @@ def test_finding_mq_propctl_says_how_properties_reach_programs_that_do_not_say(
     assert queue.get(None, ibmmq.MD(), gmo)[:4] == with_handle[:4]
     plain = ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)
     assert queue.get(None, ibmmq.MD(), plain) == b"body"
+
+
+WAYS = {
+    "AS_Q_DEF": CMQC.MQGMO_PROPERTIES_AS_Q_DEF,
+    "IN_HANDLE": CMQC.MQGMO_PROPERTIES_IN_HANDLE,
+    "NO": CMQC.MQGMO_NO_PROPERTIES,
+    "FORCE": CMQC.MQGMO_PROPERTIES_FORCE_MQRFH2,
+    "COMPAT": CMQC.MQGMO_PROPERTIES_COMPATIBILITY,
+}
+HEADER, HANDLE, NOWHERE, REFUSED = "header", "handle", "nowhere", "refused"
+
+
+def where_expected(way: str, control: str, has_handle: bool) -> str:
+    """Where the manual says that properties go."""
+    if way == "IN_HANDLE":
+        return HANDLE if has_handle else REFUSED
+    if way == "AS_Q_DEF" and has_handle and control != "FORCE":
+        return HANDLE
+    if way == "NO" or (way == "AS_Q_DEF" and control == "NONE"):
+        return NOWHERE
+    return HEADER
+
+
+@pytest.mark.parametrize("control", ["NONE", "COMPAT", "V6COMPAT", "ALL", "FORCE"])
+def test_where_properties_go(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager, control: str
+) -> None:
+    """A handle that is not filled keeps what it holds, and need not be there at all."""
+    manager.mqsc(f"ALTER QLOCAL(ORDERS) PROPCTL({control})")
+    for way, option in WAYS.items():
+        for has_handle in (True, False):
+            expected = where_expected(way, control, has_handle)
+            found = ibmmq.MessageHandle(qmgr)
+            found.properties.set("old", "x")
+            number = found.msg_handle if has_handle else CMQC.MQHM_NONE
+            assert way_of(qmgr, option, number, found) == expected, (way, has_handle)
+            if has_handle and expected in (HEADER, NOWHERE):
+                assert way_of(qmgr, option, 987_654, found) == expected, way
+
+
+def way_of(qmgr: ibmmq.QueueManager, option: int, number: int, handle: ibmmq.MessageHandle) -> str:
+    """Where the properties of a message go, by what a get asks."""
+    queue = put_with(qmgr, colour="blue")
+    try:
+        body = queue.get(None, ibmmq.MD(), ibmmq.GMO(Version=4, Options=option, MsgHandle=number))
+    except ibmmq.MQMIError as error:
+        queue.get()
+        return REFUSED if error.reason == CMQC.MQRC_HMSG_ERROR else str(error)
+    names = []
+    for name in ("colour", "old"):
+        with suppress(ibmmq.MQMIError):
+            handle.properties.get(name)
+            names.append(name)
+    if names == ["colour"]:
+        assert body == b"body"
+        return HANDLE
+    assert names == ["old"]
+    return HEADER if b"<colour>blue</colour>" in body else NOWHERE
 
 
 def test_finding_mq_propctl_of_an_alias_holds_for_its_name(

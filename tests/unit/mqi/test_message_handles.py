@@ -116,3 +116,19 @@ def test_values_as_another_type(value: Any, kind: int, found: Any) -> None:
 )
 def test_values_that_cannot_be_another_type(value: Any, kind: int, refused: int) -> None:
     assert reason(convert, value, kind) == refused
+
+
+def test_the_type_of_a_number_that_came_is_only_guessed() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    handles.set(1, number, "set", mq.MQTYPE_INT32, 5)
+    assert not handles.find(1, number, "set", 0)[1].is_of(mq.MQTYPE_INT64)
+    handles.get(number, 1).take({"whole": 300, "part": 0.5, "wide": 1e300, "text": "1"})
+    of = {name: handles.find(1, number, name, 0)[1] for name in ("whole", "part", "wide", "text")}
+    assert of["whole"].is_of(mq.MQTYPE_INT16)
+    assert not of["whole"].is_of(mq.MQTYPE_INT8)
+    assert not of["whole"].is_of(mq.MQTYPE_FLOAT64)
+    assert of["part"].is_of(mq.MQTYPE_FLOAT32)
+    assert not of["part"].is_of(mq.MQTYPE_INT32)
+    assert not of["wide"].is_of(mq.MQTYPE_FLOAT32)
+    assert not of["text"].is_of(mq.MQTYPE_INT32)

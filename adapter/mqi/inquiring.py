@@ -9,19 +9,18 @@ from adapter.administration.status import dates
 from adapter.administration.values import NoSuchValueError, from_plain, plain
 from adapter.channel.requests import Pending
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
-from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow
+from adapter.core.attributes.table import AttributeRow
 from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.contract import commands as c
 from adapter.core.contract import results
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.selectors import TEXT_LENGTHS, WHOLE_NUMBERS
 from adapter.mqi.session import TOPIC, MqiSession, Object
 
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1
 """What MQINQ gives for a whole number that objects of this type do not have (MQIAV_*)."""
-LENGTHS = dict.fromkeys((2004, 2027), 12) | dict.fromkeys((2005, 2028), 8)  # dates and times
-"""Of texts that no table of core has; all others are names."""
 DATES = {
     "creation_date": 2004,
     "creation_time": 2005,
@@ -44,6 +43,13 @@ BY_NUMBER: dict[str, dict[int, AttributeRow]] = {
     kind: {row.attribute.number: row for row in (UNSUPPORTED[kind] | table).values()}
     for kind, table in KINDS.items()
 }
+NUMBERS = WHOLE_NUMBERS | {
+    number
+    for table in BY_NUMBER.values()
+    for number in table
+    if mq.MQIA_FIRST <= number <= mq.MQIA_LAST
+}
+"""Selectors of whole numbers: the manual's, and those of attributes that only objects here have."""
 VALUE_ERRORS = {
     "inhibit_get": mq.MQRC_INHIBIT_VALUE_ERROR,
     "inhibit_put": mq.MQRC_INHIBIT_VALUE_ERROR,
@@ -57,13 +63,17 @@ VALUE_ERRORS = {
 def inquire(
     session: MqiSession, number: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
-    """MQINQ: whole numbers and texts in the order of their selectors, and the two codes."""
+    """MQINQ: whole numbers and texts in the order of their selectors, and the two codes.
+
+    Of several warnings the manual's order says which one is told.
+    """
     opened = session.object(number)
     if not opened.options & mq.MQOO_INQUIRE:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
     if len(selectors) > SELECTORS_MAX:
         raise MqiFailure(mq.MQRC_SELECTOR_COUNT_ERROR)
-    numbers, texts = [s for s in selectors if _is_number(s)], [s for s in selectors if _is_text(s)]
+    numbers = [selector for selector in selectors if selector in NUMBERS]
+    texts = [selector for selector in selectors if selector in TEXT_LENGTHS]
     if len(numbers) + len(texts) < len(selectors):
         raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
     if int_count < 0:
@@ -76,12 +86,12 @@ def inquire(
     known = [NOT_FOR_TYPE if value is None else int(value) for value in ints]
     given, has_room = _fitting(chars, char_length)
     warning = mq.MQRC_NONE
-    if None in ints or any(values.get(selector) is None for selector in texts):
+    if any(values.get(selector) is None for selector in selectors):
         warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
-    if not has_room:
-        warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
-    if len(known) > int_count:
+    elif len(known) > int_count:
         warning = mq.MQRC_INT_ATTR_COUNT_TOO_SMALL
+    elif not has_room:
+        warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
     return known[:int_count], given, mq.MQCC_WARNING if warning else mq.MQCC_OK, warning
 
 
@@ -95,22 +105,11 @@ def _fitting(chars: list[bytes], room: int) -> tuple[bytes, bool]:
     return found, True
 
 
-def _is_number(selector: int) -> bool:
-    return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
-
-
-def _is_text(selector: int) -> bool:
-    return mq.MQCA_FIRST <= selector <= mq.MQCA_LAST
-
-
 def _text(kind: str, selector: int, value: Any) -> bytes:
     """Pad a text to the length that its selector has; stars for an unknown value."""
-    row = BY_NUMBER[kind].get(selector)
-    length = LENGTHS.get(selector, NAME_LENGTH_MAX)
-    if row is not None and row.attribute.length is not None:
-        length = row.attribute.length
+    length = TEXT_LENGTHS[selector]
     if kind == "namelist" and selector == mq.MQCA_NAMES:
-        return b"".join(pad(name, NAME_LENGTH_MAX) for name in value)
+        return b"".join(pad(name, length) for name in value)
     return b"*" * length if value is None else pad(str(value), length)
 
 
@@ -197,8 +196,8 @@ def set_attributes(
         row = BY_NUMBER["queue"].get(selector)
         if row is None or not row.attribute.by_set:
             raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
-        if _is_text(selector):
-            length = row.attribute.length or NAME_LENGTH_MAX
+        if selector in TEXT_LENGTHS:
+            length = TEXT_LENGTHS[selector]
             if len(chars) < length:
                 raise MqiFailure(mq.MQRC_CHAR_ATTR_LENGTH_ERROR)
             attributes[row.name], chars = unpadded(chars[:length]), chars[length:]

@@ -64,6 +64,49 @@ def test_an_inquiry_without_room_for_all(
         assert answer[-1] == reason
 
 
+@pytest.mark.parametrize(
+    ("selectors", "ints_room", "chars_room", "reason"),
+    [
+        ([CMQC.MQIA_Q_TYPE, CMQC.MQIA_PLATFORM], 1, 0, CMQC.MQRC_SELECTOR_NOT_FOR_TYPE),
+        ([CMQC.MQIA_PLATFORM, CMQC.MQCA_Q_NAME], 1, 4, CMQC.MQRC_SELECTOR_NOT_FOR_TYPE),
+        ([CMQC.MQIA_Q_TYPE, CMQC.MQCA_Q_NAME], 0, 4, CMQC.MQRC_INT_ATTR_COUNT_TOO_SMALL),
+        ([CMQC.MQIA_Q_TYPE, CMQC.MQCA_Q_NAME], 1, 4, CMQC.MQRC_CHAR_ATTRS_TOO_SHORT),
+        ([1999], 1, 0, CMQC.MQRC_SELECTOR_ERROR),
+        ([CMQC.MQCA_Q_NAME, 3999], 0, 500, CMQC.MQRC_SELECTOR_ERROR),
+    ],
+)
+def test_of_several_warnings_the_first_of_the_manual_is_told(
+    qmgr: ibmmq.QueueManager,
+    selectors: list[int],
+    ints_room: int,
+    chars_room: int,
+    reason: int,
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INQUIRE)
+    hconn, hobj = qmgr.get_handle(), queue.get_handle()
+    answer = ibmmqc.MQINQ(hconn, hobj, selectors, [], ints_room, 1, chars_room)
+    assert answer[-1] == reason
+
+
+@pytest.mark.parametrize(
+    ("selector", "length"),
+    [
+        (CMQC.MQCA_CLUS_CHL_NAME, 20),
+        (CMQC.MQCA_CF_STRUC_NAME, 12),
+        (CMQC.MQCA_CLUSTER_DATE, 12),
+        (CMQC.MQCA_STORAGE_CLASS, 8),
+        (CMQC.MQCA_Q_DESC, 64),
+    ],
+)
+def test_each_text_is_as_long_as_the_manual_says(
+    qmgr: ibmmq.QueueManager, selector: int, length: int
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INQUIRE)
+    hconn, hobj = qmgr.get_handle(), queue.get_handle()
+    chars = ibmmqc.MQINQ(hconn, hobj, [selector, CMQC.MQCA_Q_NAME], [], 0, 1, length + 48)[1]
+    assert chars[length:] == b"ORDERS".ljust(48)
+
+
 def test_a_set_without_all_of_its_text_changes_nothing(
     manager: TestQueueManager, qmgr: ibmmq.QueueManager
 ) -> None:

@@ -88,8 +88,9 @@ def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
     if done.priority >= 0:
         md["Priority"] = max(message.priority, done.priority)  # what was asked for beyond the most
         md["Persistence"] = done.persistence
-    if md["Version"] >= mq.MQMD_VERSION_2 and any(done.group_id):
+    if md["Version"] >= mq.MQMD_VERSION_2 and done.group_id:
         md["GroupId"], md["MsgSeqNumber"] = done.group_id, done.group_seq
+        md["Offset"] = done.offset
     if done.put_time_ms:
         known = message.details
         if done.put_date_time:  # set by the program, or passed

@@ -308,3 +308,37 @@ def test_a_browse_whose_last_message_is_gone_begins_again(
         for _ in range(2)
     ]
     assert found == [b"b", b"c"]
+
+
+BOTH = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED
+
+
+def test_a_put_says_which_part_of_which_message_it_has_put(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    last = CMQC.MQMF_LAST_SEGMENT
+    said = []
+    for options, fields in (
+        (CMQC.MQPMO_LOGICAL_ORDER, {"MsgFlags": CMQC.MQMF_SEGMENT}),
+        (CMQC.MQPMO_LOGICAL_ORDER, {"MsgFlags": CMQC.MQMF_SEGMENT}),
+        (CMQC.MQPMO_LOGICAL_ORDER, {"MsgFlags": last}),
+        (0, {"MsgFlags": last, "GroupId": b"S" * 24, "MsgSeqNumber": 4, "Offset": 7}),
+        (CMQC.MQPMO_LOGICAL_ORDER, {"GroupId": b"G" * 24, "MsgSeqNumber": 5, "Offset": 7}),
+        (0, {"GroupId": b"G" * 24, "MsgSeqNumber": 5, "Offset": 7}),
+        (CMQC.MQPMO_SYNCPOINT, {"GroupId": b"G" * 24, "MsgSeqNumber": 5, "Offset": 7}),
+    ):
+        md = ibmmq.MD(Version=CMQC.MQMD_VERSION_2, **fields)
+        queue.put(b"0123456789", md, ibmmq.PMO(Options=options))
+        said.append((md.GroupId, md.MsgSeqNumber, md.Offset))
+    qmgr.commit()
+    assert [offset for _, _, offset in said] == [0, 10, 20, 7, 0, 0, 0]
+    assert said[-1] == (CMQC.MQGI_NONE, 1, 0)
+    for expected in said:
+        got = ibmmq.MD(Version=CMQC.MQMD_VERSION_2)
+        queue.get(None, got)
+        assert (got.GroupId, got.MsgSeqNumber, got.Offset) == expected
+
+
+def test_a_put_of_version_1_has_no_fields_of_a_group_to_tell(qmgr: ibmmq.QueueManager) -> None:
+    md = ibmmq.MD(Version=CMQC.MQMD_VERSION_1, GroupId=b"G" * 24, MsgSeqNumber=5, Offset=7)
+    ibmmq.Queue(qmgr, "ORDERS", BOTH).put(b"plain", md)
+    assert (md.GroupId, md.MsgSeqNumber, md.Offset) == (b"G" * 24, 5, 7)

@@ -41,9 +41,9 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
 
     warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
     kept for a client that asks again after a restart of the queue manager. What follows is of the
-    last of the messages, as the queue manager settled it; priority is -1 if it is not known any
-    more. put_date_time: see Details. subscriptions: how many a publication was for; -1 for other
-    puts, and if that is not known any more.
+    last of the messages, as the queue manager settled it; priority is -1, and group_id empty, if
+    they are not known any more. put_date_time, offset: see Details. subscriptions: how many a
+    publication was for; -1 for other puts, and if that is not known any more.
     """
 
     message_ids: list[bytes]
@@ -55,6 +55,7 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     group_seq: int = 1
     subscriptions: int = -1
     put_date_time: str = ""
+    offset: int = 0
 
 
 def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
@@ -67,6 +68,7 @@ def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
         group_id=last.group_id,
         group_seq=last.group_seq,
         put_date_time="" if last.details is None else last.details.put_date_time,
+        offset=last.offset,
     )
 
 

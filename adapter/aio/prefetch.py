@@ -49,8 +49,9 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
 
     async def take(
         self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
-    ) -> tuple[TaskUnitT, list[Delivered]] | None:
-        """Return the next unit, touched, and its messages; None if none come in time.
+    ) -> tuple[TaskUnitT, list[Delivered], Handle] | None:
+        """Return the next unit, touched, its messages and the handle they were got by; None if none
+        come in time.
 
         See Prefetch.take(). If the task is cancelled meanwhile, the unit stays ahead; if the unit
         has been touched, it is returned, and the cancellation comes behind it.
@@ -66,7 +67,7 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
                 continue
             if found and head.is_ahead:
                 await let_send()
-            return (head.unit, found) if found else None
+            return (head.unit, found, head.handle) if found else None
         return None
 
     async def _can_ask(self) -> bool:

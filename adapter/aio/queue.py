@@ -228,9 +228,9 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         self._handles.check_open(self.name)
         sizes = loop_sizes(size, prefetch, commits)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
-        retries = retries_of(retry, self, self._channel, size)
+        retries = retries_of(retry, self._channel, size)
         handle = partial(self._handle, self._input)
-        source = TaskSource(self, self._context, handle, sizes, retries)
+        source = TaskSource(self._context, handle, sizes, retries)
         self._loops.add(source)
         return TaskUnits(self, self._context, handle, source, wait_ms, delay_s, retries)
 
@@ -312,3 +312,8 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
+
+
+def close_soon(queue: Queue) -> None:
+    """Give the handles of a queue back that has no loops, and do not wait for it."""
+    queue._handles.close_soon()

@@ -21,7 +21,7 @@ from adapter.aio.producing import ProducingTaskUnit
 from adapter.aio.unit import TaskUnit
 from adapter.aio.unit_steps import carry_out
 from adapter.channel.requests import Handle
-from adapter.client.retry import Retries
+from adapter.client.retry import GotFrom, Retries
 from adapter.client.work import STUCK_S, WorkBooks, left_open, log
 from adapter.errors import ConnectionBroken, Error, NotOpen
 
@@ -45,13 +45,12 @@ class TaskWork(WorkBooks, ProducingTaskUnit):
     def __init__(
         self,
         context: TaskContext,
-        queue: str,
         commits: TaskCommits | None = None,
         retries: Retries | None = None,
     ) -> None:
         """commits: where leaving the with statement leaves the commit in flight."""
         self._context = context
-        super().__init__(context.channel, queue, retries)
+        super().__init__(context.channel, retries)
         self._commits = commits
 
     async def _put_again(self, error: BaseException | None) -> bool:
@@ -96,7 +95,6 @@ class TaskSource:
 
     def __init__(
         self,
-        queue: TaskWorkQueue,
         context: TaskContext,
         handle: Callable[[], Awaitable[Handle]],
         sizes: tuple[int, int, int],
@@ -109,9 +107,8 @@ class TaskSource:
         self._context = context
         self._commits = TaskCommits(in_flight)
         commits = self._commits if in_flight > 1 else None
-        name = queue.name
         self._prefetch = TaskPrefetch(
-            context.channel, lambda: TaskWork(context, name, commits, retries), handle, size, ahead
+            context.channel, lambda: TaskWork(context, commits, retries), handle, size, ahead
         )
 
     async def take(self, wait_ms: int, until_s: float) -> TaskWork | None:
@@ -121,9 +118,9 @@ class TaskSource:
         taken = await self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
         if taken is None:
             return None
-        work, found = taken
+        work, found, by = taken
         work.begin()
-        work.show(found, self._context.schemas)
+        work.show(found, GotFrom.of(by), self._context.schemas)
         return work
 
     def return_all(self) -> None:

@@ -47,7 +47,7 @@ class Handle:
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
     queue is another name for it, or the model that it was made from.
     selection: what gets and browses under it are given. opening: what opens it, if it is not a
-    queue's name. opened_with: the number of the handle whose opening opens this one too, or 0.
+    queue's name. opened_with: the handle whose opening opens this one too.
     queue_manager: the queue's, if it is not the one of the connection. alternate_user: by whose
     authorities it is opened, if that is not the user of the connection.
     """
@@ -64,7 +64,7 @@ class Handle:
         modes: int,
         selection: str = "",
         opening: Open | OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None,
-        opened_with: int = 0,
+        opened_with: Handle | None = None,
     ) -> None:
         self.number = number
         self.queue = queue
@@ -77,6 +77,12 @@ class Handle:
         self.opened_with = opened_with
         self.queue_manager = ""
         self.alternate_user = ""
+
+    @property
+    def source(self) -> str:
+        """The local queue that it was opened for last: what is got by it comes from there."""
+        opened = self.opened_with or self
+        return opened.leads_to or self.queue
 
 
 class Wake(Protocol):

@@ -17,7 +17,7 @@ from adapter.client.aside import put_aside
 from adapter.client.message import Message
 from adapter.client.unit_steps import UnitEnd, UnitSteps, commit_aside, describe_queue
 from adapter.core.contract.backout import explain
-from adapter.errors import BackedOut, BackoutThresholdReached, Error
+from adapter.errors import BackedOut, BackoutThresholdReached, Error, QueueNotFound
 
 log = logging.getLogger("adapter.client")
 
@@ -25,9 +25,15 @@ log = logging.getLogger("adapter.client")
 def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str | None]:
     """Move a message to the backout queue of its queue, in the unit that has got it, and commit.
 
+    name: of the queue that it came from.
     Returns "", or None if it is to be shown. Raises BackoutThresholdReached: it cannot be moved.
     """
-    described = yield from describe_queue(name)
+    try:
+        described = yield from describe_queue(name)
+    except QueueNotFound:
+        if unit.channel.holds(unit.on_wire):
+            raise
+        return ""  # the connection was lost, and with it what had been made for it
     verdict = judge(name, message, described.attributes)
     if verdict is None:
         return None

@@ -63,10 +63,13 @@ class UnitAhead(Generic[BooksT]):
     touched before its messages are shown.
     """
 
-    __slots__ = ("get", "is_ahead", "is_probe", "unit")
+    __slots__ = ("get", "handle", "is_ahead", "is_probe", "unit")
 
-    def __init__(self, unit: BooksT, get: Pending, is_probe: bool, is_ahead: bool) -> None:
+    def __init__(
+        self, unit: BooksT, handle: Handle, get: Pending, is_probe: bool, is_ahead: bool
+    ) -> None:
         self.unit = unit
+        self.handle = handle
         self.get = get
         self.is_probe = is_probe
         self.is_ahead = is_ahead
@@ -157,7 +160,8 @@ class PrefetchBooks(Generic[BooksT]):
         is_ahead = self._channel.takes_one_way
         unit = self._unit()
         command = c.Get(0, wait_ms=wait_ms, limit=self._size, alone=True)
-        return UnitAhead(unit, get_request(self._handle(), command, unit), is_probe, is_ahead)
+        handle = self._handle()
+        return UnitAhead(unit, handle, get_request(handle, command, unit), is_probe, is_ahead)
 
     def _unit(self) -> BooksT:
         while self._empty:
@@ -281,8 +285,9 @@ class Prefetch(PrefetchBooks[UnitT]):
 
     def take(
         self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
-    ) -> tuple[UnitT, list[Delivered]] | None:
-        """Return the next unit, touched, and its messages; None if none come in time.
+    ) -> tuple[UnitT, list[Delivered], Handle] | None:
+        """Return the next unit, touched, its messages and the handle they were got by; None if none
+        come in time.
 
         wait_ms: how long a get waits, -1: without limit; until_s: when the time of this one is
         over. is_over: asked when a unit is there; if so, the unit stays ahead. Raises what a get
@@ -298,7 +303,7 @@ class Prefetch(PrefetchBooks[UnitT]):
                 found = self._judge(head, oldest is None, is_over, wait_ms)
                 if found:
                     self.taken = head.unit
-                    return head.unit, found
+                    return head.unit, found, head.handle
                 if found is not None:
                     return None
             except BaseException:

@@ -5,11 +5,10 @@ This module knows units only as what an operation may belong to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
-from weakref import WeakSet
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
@@ -31,13 +30,16 @@ from adapter.client.putting import check_wait, put_by, put_in_order, subject_of
 from adapter.client.replies import ReplyQueue, outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import ThreadFace
-from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
+from adapter.client.work import QueueLoops, Work, source_of, units
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Messages
 from adapter.errors import ConnectionClosed
 
 if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
+
+LoopOf = Callable[["Queue"], Iterator[Work]]
+"""Begins a loop on a queue object."""
 
 
 class Queue(ThreadFace, AdministeredQueue, Closing):
@@ -59,7 +61,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         self._channel = context.channel
         self._replies = replies
         self._handles = QueueHandles(context.channel, self._selection)
-        self._loops: WeakSet[WorkSource] = WeakSet()
+        self._loops = QueueLoops()
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         if open_for is not None:
             self._handle(modes_of(open_for, name))
@@ -246,18 +248,21 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         """
         self._check_open()
         if (token := a.as_cancel(cancel)) is not None:
-            own = Queue(self._context, self.name, None, self._replies, self._selection)
-            own._input = self._input
-            loop = own.units(
-                size, timeout, retry_delay_s, prefetch=prefetch, commits=commits, retry=retry
-            )
-            return until_cancelled(own, loop, token)
+            loop = partial(Queue.units, size=size, timeout=timeout, retry_delay_s=retry_delay_s)
+            more = partial(loop, prefetch=prefetch, commits=commits, retry=retry)
+            return self._until_cancelled(token, more)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         handle = partial(self._handle, self._input)
-        retries = retries_of(retry, self, self._channel, size)
+        retries = retries_of(retry, self._channel, size)
         source = source_of(self, self._context, handle, size, prefetch, commits, retries)
-        self._loops.add(source)
+        self._loops.sources.add(source)
         return units(self, self._channel, handle, source, wait_ms, delay_s, retries)
+
+    def _until_cancelled(self, token: CancelToken, loop_of: LoopOf) -> Iterator[Work]:
+        """Yield the units of a loop on a queue object of its own, which the token closes."""
+        own = Queue(self._context, self.name, None, self._replies, self._selection)
+        own._input = self._input
+        return self._loops.until_cancelled(self, own, loop_of(own), token)
 
     def browse(
         self,
@@ -296,8 +301,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         What units() has got ahead and not shown is back on the queue before the handles are closed.
         """
         self._handles.closing.set()
-        for loop in list(self._loops):
-            loop.give_back()
+        self._loops.end()
         self._handles.close()
 
     @property

@@ -55,6 +55,7 @@ from adapter.errors import (
     InDoubt,
     InvalidOption,
     InvalidType,
+    NotAuthorized,
     QueueNotFound,
 )
 
@@ -120,10 +121,20 @@ def as_retry(value: object) -> Retry | None:
     raise InvalidType(f"retry is an adapter.Retry or None, not {value!r}")
 
 
-class NamedQueue(Protocol):
-    """The queue of a loop."""
+class GotFrom(Struct, frozen=True):
+    """Where messages of a loop came from.
 
-    name: str
+    queue: the local queue. given: the name that the program has opened, perhaps of an alias; "" if
+    it has opened none, as with a subscription.
+    """
+
+    queue: str
+    given: str = ""
+
+    @classmethod
+    def of(cls, handle: Handle) -> GotFrom:
+        """Say it of a handle by which messages have just been got: another link may change it."""
+        return cls(handle.source, handle.queue)
 
 
 class FailedUnit(Protocol):
@@ -136,21 +147,17 @@ class FailedUnit(Protocol):
 class Retries:
     """The retries of one loop, of a thread or a task."""
 
-    def __init__(self, policy: Retry, queue: NamedQueue, channel: ChannelBooks, size: int) -> None:
+    def __init__(self, policy: Retry, channel: ChannelBooks, size: int) -> None:
         """size: messages of a unit."""
         self._policy = policy
-        self._queue = queue
         self._channel = channel
         self._innocent = 0 if size == 1 else 1
         """Backouts that say nothing of a message: it was in company."""
 
-    @property
-    def _name(self) -> str:
-        return self._queue.name
-
     def put_again(
         self,
         unit: UnitBooks,
+        source: GotFrom,
         message: Message,
         error: BaseException | None,
         *,
@@ -167,37 +174,40 @@ class Retries:
         problem: Error | None = None
         if failures <= self._policy.times and told is not None:
             delay_s = self._policy.delay_s(failures)
-            problem = yield from self._offer(unit, self._name, message, told, delay_s)
+            problem = yield from self._put_back(unit, source, message, told, delay_s)
             if problem is None:
-                self._log(message, failures, f"it is tried again in {delay_s:.3g} s", trace)
+                what = f"it is tried again in {delay_s:.3g} s"
+                self._log(source, message, failures, what, trace)
                 return
-        target = yield from self._give_up(unit, message, told)
+        target = yield from self._give_up(unit, source, message, told)
         if target:
-            self._log(message, failures, f"it was moved to queue {target}", trace)
+            self._log(source, message, failures, f"it was moved to queue {target}", trace)
             return
         longest_s = a.as_delay_s("backoff_max", self._policy.backoff_max)
         if problem is None:
-            problem = yield from self._offer(unit, self._name, message, told, longest_s)
+            problem = yield from self._put_back(unit, source, message, told, longest_s)
         if problem is not None:
             raise problem
         log.error(
             "message %s of queue %s failed, attempt %d, and neither a backout_requeue_queue nor "
             "the dead-letter queue takes it: it is tried again in %.3g s",
             message.message_id.hex(),
-            self._name,
+            source.queue,
             failures,
             longest_s,
             exc_info=trace,
         )
 
-    def set_aside(self, unit: UnitBooks, message: Message) -> UnitSteps[str] | None:
+    def set_aside(
+        self, unit: UnitBooks, source: GotFrom, message: Message
+    ) -> UnitSteps[str] | None:
         """Put a message that has come back again, and commit; None if it is to be shown.
 
         The steps lead to why it stays where it is, or "".
         """
         if message.backout_count <= self._innocent:
             return None
-        return self._in_unit(unit, message, None)
+        return self._in_unit(unit, source, message, None)
 
     def concern(self, failed: FailedUnit) -> bool:
         """Whether the message of a unit that was backed out is to be put again."""
@@ -224,18 +234,18 @@ class Retries:
             return ""
         got = incoming(found[0])
         got.backout_count = message.backout_count
-        return (yield from self._in_unit(unit, got, failed.error))
+        return (yield from self._in_unit(unit, GotFrom.of(handle), got, failed.error))
 
     def _in_unit(
-        self, unit: UnitBooks, message: Message, error: BaseException | None
+        self, unit: UnitBooks, source: GotFrom, message: Message, error: BaseException | None
     ) -> UnitSteps[str]:
         # The backout was logged with the error.
-        steps = self.put_again(unit, message, error, is_logged=True)
+        steps = self.put_again(unit, source, message, error, is_logged=True)
         problem = yield from commit_aside(steps)
         if problem is None or isinstance(problem, BackedOut):  # done, or it comes again
             return ""
         return (
-            f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "
+            f"message {message.message_id.hex()} of queue {source.queue} has failed, and stays "
             f"before the others: {problem}"
         )
 
@@ -244,6 +254,23 @@ class Retries:
         counted = message.properties.get(backout.ATTEMPTS)
         before = counted if type(counted) is int and counted > 0 else 0
         return before + max(message.backout_count - self._innocent, 0)
+
+    def _put_back(
+        self,
+        unit: UnitBooks,
+        source: GotFrom,
+        message: Message,
+        told: dict[str, Property] | None,
+        delay_s: float,
+    ) -> UnitSteps[Error | None]:
+        """Put a message where it came from; return why that is refused.
+
+        A user may have the right to put by an alias alone.
+        """
+        problem = yield from self._offer(unit, source.queue, message, told, delay_s)
+        if isinstance(problem, NotAuthorized) and source.given not in ("", source.queue):
+            return (yield from self._offer(unit, source.given, message, told, delay_s))
+        return problem
 
     def _offer(
         self,
@@ -265,26 +292,30 @@ class Retries:
         return None
 
     def _give_up(
-        self, unit: UnitBooks, message: Message, told: dict[str, Property] | None
+        self,
+        unit: UnitBooks,
+        source: GotFrom,
+        message: Message,
+        told: dict[str, Property] | None,
     ) -> UnitSteps[str]:
         """Put a message where it stays; return the queue's name, or ""."""
-        target = self._policy.then or (yield from self._backout_queue())
+        target = self._policy.then or (yield from _backout_queue(source.queue))
         properties = message.properties if told is None else told
         if told is not None and len(told) + 2 <= PROPERTIES_MAX:
             properties = {
                 **told,
                 backout.REASON: backout.RETRIES_USED_UP,
-                backout.QUEUE: self._name,
+                backout.QUEUE: source.queue,
             }
-        if target and target != self._name:
+        if target and target != source.queue:
             problem = yield from self._offer(unit, target, message, properties, 0)
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
         dead = dead_letter_answer((yield question(dead_letter_question(self._channel), Objects)))
-        if not dead or dead in (target, self._name):
+        if not dead or dead in (target, source.queue):
             return ""
-        header = self._header()
+        header = self._header(source)
         try:
             fields = {"properties": properties, "deliver_at": None, "feedback": header.reason}
             yield from put_aside(unit, dead, message, dead_letter=header, **fields)
@@ -295,30 +326,29 @@ class Retries:
             return ""
         return dead
 
-    def _header(self) -> DeadLetter:
+    def _header(self, source: GotFrom) -> DeadLetter:
         put_date, put_time = stamps(int(time.time() * 1000))
         return DeadLetter(
             reason=backout.MQRC_BACKOUT_THRESHOLD_REACHED,
-            destination=self._name,
+            destination=source.queue,
             destination_queue_manager=self._channel.queue_manager,
             application_type=APPLICATION_TYPE,
             put_date=put_date,
             put_time=put_time,
         )
 
-    def _backout_queue(self) -> UnitSteps[str]:
-        """Return the queue's backout queue; "" if it has none, or is an alias."""
-        try:
-            described = yield from describe_queue(self._name)
-        except QueueNotFound:
-            return ""
-        return str(described.attributes["backout_requeue_queue"])
-
-    def _log(self, message: Message, failures: int, what: str, trace: BaseException | None) -> None:
+    def _log(
+        self,
+        source: GotFrom,
+        message: Message,
+        failures: int,
+        what: str,
+        trace: BaseException | None,
+    ) -> None:
         log.warning(
             "message %s of queue %s failed, attempt %d of %d: %s",
             message.message_id.hex(),
-            self._name,
+            source.queue,
             failures,
             self._policy.times + 1,
             what,
@@ -326,12 +356,19 @@ class Retries:
         )
 
 
-def retries_of(
-    given: object, queue: NamedQueue, channel: ChannelBooks, size: int
-) -> Retries | None:
+def retries_of(given: object, channel: ChannelBooks, size: int) -> Retries | None:
     """Check the policy of a loop, and make its retries; None without one."""
     policy = as_retry(given)
-    return None if policy is None else Retries(policy, queue, channel, size)
+    return None if policy is None else Retries(policy, channel, size)
+
+
+def _backout_queue(name: str) -> UnitSteps[str]:
+    """Return a queue's backout queue; "" if it has none, or if the user may not see it."""
+    try:
+        described = yield from describe_queue(name)
+    except QueueNotFound:
+        return ""
+    return str(described.attributes["backout_requeue_queue"])
 
 
 def _count_in(

@@ -7,7 +7,9 @@ module does not know which publications a subscription gets.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
@@ -22,8 +24,9 @@ from adapter.channel.verbs import ask_to_open, close_handles, close_request, put
 from adapter.client import admin
 from adapter.client.context import Context
 from adapter.client.message import Message, PutResult
-from adapter.client.queue import Queue
+from adapter.client.queue import LoopOf, Queue
 from adapter.client.replies import ReplyQueue
+from adapter.client.work import Work
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
@@ -96,7 +99,7 @@ def subscription_of(
 def subscription_handles(channel: ChannelBooks, wanted: c.Subscribe) -> tuple[Handle, Handle]:
     """Make the handles of a subscription and of its queue, which one request opens."""
     mine, queue = channel.new_handle(wanted.topic_string, 0), channel.new_handle("", c.INPUT)
-    queue.opened_with = mine.number
+    queue.opened_with = mine
     mine.opening = msgspec.structs.replace(wanted, handle=mine.number, queue_handle=queue.number)
     return mine, queue
 
@@ -157,6 +160,27 @@ class Subscription(Queue):
             except QueueNotFound:
                 if self._mine.leads_to == name:
                     raise
+
+    def _until_cancelled(self, token: CancelToken, loop_of: LoopOf) -> Iterator[Work]:
+        self._handle(c.INPUT)
+        name, begin = self.name, partial(super()._until_cancelled, token, loop_of)
+        return self._go_on(name, begin(), begin)
+
+    def _go_on(
+        self, name: str, loop: Iterator[Work], begin: Callable[[], Iterator[Work]]
+    ) -> Iterator[Work]:
+        """Yield the units of a loop; it goes on with the queue made in another's place."""
+        while True:
+            try:
+                yield from loop
+                return
+            except QueueNotFound as error:
+                if self.is_closed:
+                    return
+                if error.units_failed or self._mine.leads_to == name:
+                    raise
+            self.name = name = self._mine.leads_to
+            loop = begin()
 
     def request_retained(self) -> int:
         """Have what is retained for its topics put to it again (MQSUBRQ); how many that is."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
+from weakref import WeakSet
 
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
@@ -26,7 +27,7 @@ from adapter.client.conversion import incoming
 from adapter.client.message import Message
 from adapter.client.poison import move_poison
 from adapter.client.prefetch import Prefetch, left_ms
-from adapter.client.retry import Retries
+from adapter.client.retry import GotFrom, Retries
 from adapter.client.schemas import Schemas
 from adapter.client.unit import ProducingUnit
 from adapter.client.unit_steps import UnitSteps, carry_out
@@ -79,10 +80,10 @@ class WorkBooks(UnitBooks):
     tried later.
     """
 
-    def __init__(self, channel: ChannelBooks, queue: str, retries: Retries | None) -> None:
+    def __init__(self, channel: ChannelBooks, retries: Retries | None) -> None:
         """retries: what becomes of a message that failed; None: it comes again."""
         super().__init__(channel)
-        self._queue = queue
+        self._source = GotFrom("")
         self._retries = retries
         self._is_used = False
         """Whether the program has done anything in it."""
@@ -101,8 +102,9 @@ class WorkBooks(UnitBooks):
         """Whether it has ended, and its messages come again."""
         return self._state is UnitState.BACKED_OUT or self._state in GONE
 
-    def show(self, found: list[Delivered], schemas: Schemas) -> None:
-        """Let the program have what was got; from now on it works in the unit."""
+    def show(self, found: list[Delivered], source: GotFrom, schemas: Schemas) -> None:
+        """Let the program have what was got from a source; from now on it works in the unit."""
+        self._source = source
         self.messages = [incoming(delivered, schemas) for delivered in found]
         self._is_used = False
 
@@ -121,17 +123,17 @@ class WorkBooks(UnitBooks):
         """
         message = self.messages[0]
         if self._retries is not None:
-            return self._retries.set_aside(self, message)
+            return self._retries.set_aside(self, self._source, message)
         if not message.backout_count:
             return None
-        return move_poison(self, self._queue, message)
+        return move_poison(self, self._source.queue, message)
 
     def _steps_again(self, error: BaseException | None) -> UnitSteps[None] | None:
         """Return what has its only message tried later, if nothing else was done in it."""
         is_message_alone = len(self.messages) == 1 and not self._is_used and self.is_open
         if self._retries is None or not isinstance(error, Exception) or not is_message_alone:
             return None
-        return self._retries.put_again(self, self.messages[0], error)
+        return self._retries.put_again(self, self._source, self.messages[0], error)
 
     @property
     def _is_unended(self) -> bool:
@@ -151,7 +153,7 @@ class WorkBooks(UnitBooks):
             log.warning(
                 "a unit of %d messages from queue %s was backed out",
                 len(self.messages),
-                self._queue,
+                self._source.queue,
                 exc_info=error,
             )
         return True
@@ -163,13 +165,12 @@ class Work(WorkBooks, ProducingUnit):
     def __init__(
         self,
         context: Context,
-        queue: str,
         commits: CommitsInFlight | None = None,
         retries: Retries | None = None,
     ) -> None:
         """commits: where leaving the with statement leaves the commit in flight."""
         self._context = context
-        super().__init__(context.channel, queue, retries)
+        super().__init__(context.channel, retries)
         self._commits = commits
 
     def _warn_of_drop(self) -> None:
@@ -253,7 +254,7 @@ class UnitByUnit:
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
         while not self._queue.is_closed:
-            work = Work(self._context, self._queue.name, None, self._retries)
+            work = Work(self._context, None, self._retries)
             try:
                 return self._got(work, left_ms(wait_ms, until_s))
             except BackedOut:
@@ -277,13 +278,14 @@ class UnitByUnit:
     def _got(self, work: Work, wait_ms: int) -> Work | None:
         work.begin()
         command = c.Get(0, wait_ms=wait_ms, limit=self._size, alone=True)
-        request = get_request(self._handle(), command, work)
+        handle = self._handle()
+        request = get_request(handle, command, work)
         try:
             found = work.perform([request], request, Messages).messages
             if not found:
                 work.backout()
                 return None
-            work.show(found, self._context.schemas)
+            work.show(found, GotFrom.of(handle), self._context.schemas)
             return work
         except Error:
             if work.is_open:
@@ -299,7 +301,6 @@ class UnitsAhead:
 
     def __init__(
         self,
-        queue: WorkQueue,
         context: Context,
         handle: Callable[[], Handle],
         size: int,
@@ -307,14 +308,12 @@ class UnitsAhead:
         commits: int,
         retries: Retries | None = None,
     ) -> None:
-        self._queue = queue
         self._context = context
         self._commits = CommitsInFlight(commits)
         in_flight = self._commits if commits > 1 else None
-        name = queue.name
         self._prefetch = Prefetch(
             context.channel,
-            lambda: Work(context, name, in_flight, retries),
+            lambda: Work(context, in_flight, retries),
             handle,
             size,
             prefetch,
@@ -328,9 +327,9 @@ class UnitsAhead:
             taken = self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
             if taken is None:
                 return None
-            work, found = taken
+            work, found, handle = taken
             work.begin()
-            work.show(found, self._context.schemas)
+            work.show(found, GotFrom.of(handle), self._context.schemas)
             return work
         except BaseException as error:
             channel = self._context.channel
@@ -377,7 +376,7 @@ def source_of(
     """Check what a program asks for, and make the source of its units."""
     size, ahead, in_flight = loop_sizes(size, prefetch, commits)
     if ahead or in_flight > 1:
-        return UnitsAhead(queue, context, handle, size, ahead, in_flight, retries)
+        return UnitsAhead(context, handle, size, ahead, in_flight, retries)
     return UnitByUnit(queue, context, handle, size, retries)
 
 
@@ -418,7 +417,35 @@ def units(
             raise
 
 
-def until_cancelled(
+class QueueLoops:
+    """The loops of one queue object, which end with it."""
+
+    def __init__(self) -> None:
+        self.sources: WeakSet[WorkSource] = WeakSet()
+        self._own: WeakSet[ClosableQueue] = WeakSet()
+        """Queue objects that loops with a token have for themselves."""
+
+    def until_cancelled(
+        self, queue: WorkQueue, own: ClosableQueue, loop: Iterator[Work], cancel: CancelToken
+    ) -> Iterator[Work]:
+        """Yield the units of a loop until a token is cancelled, or the queue object is closed.
+
+        own: what the loop has for itself.
+        """
+        self._own.add(own)
+        if queue.is_closed:  # by another thread, which could not see it
+            own.close()
+        return _until_cancelled(own, loop, cancel)
+
+    def end(self) -> None:
+        """Give back what the loops have not shown; they get nothing more."""
+        for source in list(self.sources):
+            source.give_back()
+        for own in list(self._own):
+            own.close()
+
+
+def _until_cancelled(
     queue: ClosableQueue, loop: Iterator[Work], cancel: CancelToken
 ) -> Iterator[Work]:
     """Yield the units of a loop until a token is cancelled. queue: the loop's own."""

@@ -85,7 +85,7 @@ def _ask(
     """Open the handle of a subscription, and with it that of its queue, if there is to be one."""
     handles = [mine]
     if other is not None:
-        wanted.queue_handle, other.opened_with = other.number, mine.number
+        wanted.queue_handle, other.opened_with = other.number, mine
         handles.append(other)
     mine.opening = wanted
     request = open_request(mine)
@@ -204,8 +204,8 @@ def _let_go(session: MqiSession, mine: Handle) -> None:
     """Have the queue of a subscription that is closed opened by itself from now on."""
     for opened in session.objects.values():
         handle = opened.handle
-        if handle is not None and handle.opened_with == mine.number:
-            handle.queue, handle.opened_with = mine.leads_to, 0
+        if handle is not None and handle.opened_with is mine:
+            handle.queue, handle.opened_with = mine.leads_to, None
 
 
 def _close(session: MqiSession, handle: Handle, remove: bool) -> None:

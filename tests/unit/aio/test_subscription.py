@@ -67,6 +67,28 @@ async def test_units_go_on_behind_a_lost_connection(server: Loopback) -> None:
         assert server.count(c.Open) == 0  # its queue is opened with the subscription
 
 
+async def test_finding_client_5_what_fails_behind_a_lost_connection_comes_again(
+    server: Loopback,
+) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        one = await qm.subscribe("a")
+        shown: list[bytes] = []
+
+        async def work() -> None:
+            async for unit in one.units(timeout=1):
+                async with unit:
+                    shown.extend(message.body for message in unit.messages)
+                    if len(shown) == 1:
+                        raise ValueError("once")
+
+        working = asyncio.create_task(work())
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(server.cut_all)
+        await qm.publish("a", "x")
+        await working
+        assert shown == [b"x", b"x"]
+
+
 async def test_a_get_waits_for_a_publication(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         subscription = await qm.subscribe("a")

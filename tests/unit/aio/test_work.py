@@ -69,6 +69,21 @@ async def test_a_message_that_cannot_be_set_aside_ends_the_loop(server: Loopback
         assert server.bodies("Q") == [b"poison"]
 
 
+async def test_finding_client_4_poison_got_by_an_alias_is_set_aside(server: Loopback) -> None:
+    with adapter.connect(server.address) as admin:
+        admin.define_queue("ASIDE")
+        admin.define_object("alias", "ALIAS", target="Q")
+        admin.alter_queue("Q", backout_threshold=1, backout_requeue_queue="ASIDE")
+    async with await adapter.aio.connect(server.address) as qm:
+        await qm.put("Q", b"poison")
+        async for unit in qm.queue("ALIAS").units(timeout=0.05):
+            async with unit:
+                raise ValueError("it is poison")
+        aside = await qm.get("ASIDE")
+        assert aside is not None
+        assert aside.properties["mqk.backout_queue"] == "Q"
+
+
 async def test_a_cancelled_worker_gives_its_unit_back(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         queue = qm.queue("Q")

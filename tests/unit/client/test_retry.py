@@ -12,6 +12,9 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter import testing
+from adapter.channel.unit import AnyUnit
+from adapter.client.retry import GotFrom, Retries
+from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
 from tests.drivers import Driver
 
@@ -203,6 +206,45 @@ def test_an_alias_is_a_queue_like_others(qm: adapter.Connection) -> None:
     again = adapter.Retry(1, 0.02, 0)
     assert work(queue, again, refuse(b"poison"), timeout=0.5) == [b"poison", b"good", b"poison"]
     assert bodies(qm, "DEAD") == [b"poison"]
+
+
+def test_finding_client_5_what_fails_by_an_alias_goes_to_the_backout_queue_of_its_queue(
+    qm: adapter.Connection,
+) -> None:
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.alter_queue("Q", backout_requeue_queue="OUT")
+    queue = qm.queue("ALIAS")
+    queue.put(b"poison")
+    work(queue, adapter.Retry(0), refuse(b"poison"))
+    (out,) = qm.queue("OUT").browse()
+    assert (out.body, out.properties["mqk.backout_queue"]) == (b"poison", "Q")
+
+
+def test_finding_client_5_it_comes_back_where_the_alias_led_to(qm: adapter.Connection) -> None:
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.put("Q", b"poison")
+
+    for unit in qm.queue("ALIAS").units(timeout=0, retry=adapter.Retry(1, 0, jitter=0)):
+        with unit:
+            qm.define_object("alias", "ALIAS", target="OUT", replace=True)
+            refuse(b"poison")(unit.messages[0])
+        break
+    assert (bodies(qm, "Q"), bodies(qm, "OUT")) == ([b"poison"], [])
+
+
+def test_who_may_put_by_the_alias_alone_has_it_back_by_that(qm: adapter.Connection) -> None:
+    channel = qm.queue("Q")._channel
+    retries = Retries(adapter.Retry(1), channel, 1)
+    source, failed = GotFrom("Q", "ALIAS"), adapter.Message(b"poison")
+    steps = retries.put_again(AnyUnit(channel), source, failed, ValueError())
+    asked = next(steps)
+    assert isinstance(asked, Exchange)
+    assert asked.requests[0].command.queue == "Q"
+    asked = steps.throw(e.NotAuthorized("user ann may not put"))
+    assert isinstance(asked, Exchange)
+    assert asked.requests[0].command.queue == "ALIAS"
+    with pytest.raises(StopIteration):
+        steps.send(None)
 
 
 def test_what_is_published_is_retried_where_the_subscription_gets_it(

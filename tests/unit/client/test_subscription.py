@@ -1,6 +1,9 @@
 """Publishing and subscribing as a program does it, over connections that break."""
 
+import threading
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -101,6 +104,52 @@ def test_it_goes_on_behind_a_lost_connection(
     assert (one.name == before) is durable
     assert server.count(c.Open) == 0  # its queue is opened with the subscription
     one.close()
+
+
+@pytest.mark.parametrize("ahead", [{}, {"prefetch": 2}])
+@pytest.mark.parametrize("retry", [None, adapter.Retry(1, 0, jitter=0)])
+def test_finding_client_5_a_loop_goes_on_with_the_queue_that_is_made_instead(
+    server: Loopback, connect: Connect, ahead: dict[str, Any], retry: adapter.Retry | None
+) -> None:
+    """What fails is asked about, and put again, where it came from, not where the loop began."""
+    qm = connect()
+    fails_once_behind_a_cut(server, qm, retry=retry, **ahead)
+
+
+def test_finding_client_5_so_does_a_loop_with_a_token(server: Loopback, connect: Connect) -> None:
+    fails_once_behind_a_cut(server, connect(), cancel=adapter.CancelToken())
+
+
+def fails_once_behind_a_cut(server: Loopback, qm: adapter.Connection, **how: Any) -> None:
+    one = qm.subscribe("a")
+    before, shown = one.name, []
+
+    def cut() -> None:
+        time.sleep(0.2)
+        server.cut_all()
+        qm.publish("a", "x")
+
+    cutting = threading.Thread(target=cut)
+    loop = one.units(timeout=1, **how)
+    cutting.start()
+    for work in loop:
+        with work:
+            shown += [message.body for message in work.messages]
+            if len(shown) == 1:
+                raise ValueError("once")
+    cutting.join()
+    assert shown == [b"x", b"x"]
+    assert one.name != before
+    assert qm.statistics()["units"] == 0
+
+
+def test_a_loop_with_a_token_ends_with_its_subscription(qm: adapter.Connection) -> None:
+    one = qm.subscribe("a")
+    loop = one.units(timeout=None, cancel=adapter.CancelToken())
+    closing = threading.Timer(0.1, one.close)
+    closing.start()
+    assert list(loop) == []
+    closing.join()
 
 
 @pytest.mark.parametrize("direction", ["received", "sent"])

@@ -160,6 +160,27 @@ def test_poison_is_set_aside_in_the_unit_that_gets_it(
     assert "moved to queue ASIDE" in caplog.text
 
 
+@pytest.mark.parametrize("ahead", [{}, {"prefetch": 4}])
+def test_finding_client_4_poison_got_by_an_alias_is_set_aside(
+    qm: adapter.Connection, queue: adapter.Queue, ahead: dict[str, Any]
+) -> None:
+    """The attributes are those of the queue that it came from: an alias has none of them."""
+    qm.define_queue("ASIDE")
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.alter_queue("Q", backout_threshold=1, backout_requeue_queue="ASIDE")
+    queue.put_many([b"poison", b"good"])
+    shown = []
+    for unit in qm.queue("ALIAS").units(timeout=0, **ahead):
+        with unit:
+            shown += [message.body for message in unit.messages]
+            if shown[-1] == b"poison":
+                raise ValueError("poison")
+    assert shown == [b"poison", b"good"]
+    (aside,) = qm.queue("ASIDE").browse()
+    assert aside.properties["mqk.backout_queue"] == "Q"
+    assert queue.depth() == 0
+
+
 def test_a_queue_may_move_poison_by_itself(qm: adapter.Connection, queue: adapter.Queue) -> None:
     qm.define_queue("ASIDE")
     qm.alter_queue("Q", backout_threshold=2, backout_action="MOVE", backout_requeue_queue="ASIDE")
@@ -348,6 +369,14 @@ def test_finding_users_2_a_token_ends_units(queue: adapter.Queue, ahead: dict[st
     left = queue.get()
     assert left is not None
     assert (left.body, left.backout_count) == (b"b", 0)
+
+
+def test_finding_client_4_closing_the_queue_ends_a_loop_with_a_token(queue: adapter.Queue) -> None:
+    loop = queue.units(timeout=None, cancel=adapter.CancelToken())
+    closing = threading.Timer(0.1, queue.close)
+    closing.start()
+    assert list(loop) == []
+    closing.join()
 
 
 def test_finding_users_2_a_signal_handler_ends_units_that_wait(queue: adapter.Queue) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from adapter.character_sets import CCSID_UTF_8
 from adapter.core.mq_layouts.blank_padded import unpadded
+from adapter.core.mq_layouts.mqmd import ccsid_of
 from adapter.mqi import built_in_formats as formats
 from adapter.mqi.representation import ConversionError, Representation
 
@@ -23,10 +23,9 @@ def convert(
 ) -> tuple[bytes, int]:
     """Return a body as a get asked for it, and 0 or a warning.
 
-    md: describes the body, and afterwards what is returned. asked_ccsid: 0 is that of the queue
-    manager.
+    md: describes the body, and afterwards what is returned. asked_ccsid: as of a put.
     """
-    target = Representation(asked_encoding, asked_ccsid or CCSID_UTF_8)
+    target = Representation(asked_encoding, ccsid_of(asked_ccsid))
     source = Representation(md["Encoding"], md["CodedCharSetId"])
     if not body or source == target:
         return body, 0

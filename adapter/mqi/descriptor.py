@@ -13,12 +13,11 @@ from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.core.mq_layouts.md_extension import IN_PARTS, fields_of
-from adapter.core.mq_layouts.mqmd import put_date_time
+from adapter.core.mq_layouts.mqmd import ccsid_of, put_date_time
 from adapter.core.mq_layouts.whole_numbers import TENTH_MS, expiry_of, in_32_bits
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
-CCSID_UTF_8 = 1208
 NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 """What is said of a message that a program put which knows nothing of MQ's details."""
 
@@ -38,7 +37,7 @@ def message_of(md: dict[str, Any], body: bytes) -> MessageData:
         report=md["Report"],
         feedback=md["Feedback"],
         encoding=md["Encoding"],
-        ccsid=md["CodedCharSetId"] or CCSID_UTF_8,
+        ccsid=ccsid_of(md["CodedCharSetId"]),
         reply_to=unpadded(md["ReplyToQ"]),
         reply_to_queue_manager=unpadded(md["ReplyToQMgr"]),
     )

@@ -10,16 +10,18 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.core.contract.message import MessageData
-from adapter.core.mq_layouts.md_extension import DEFAULTS, fields_of
-from adapter.mqi.descriptor import CCSID_UTF_8
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
+from adapter.core.mq_layouts.md_extension import DEFAULTS, FORMAT, fields_of
+from adapter.core.mq_layouts.mqmd import CCSID_UTF_8, QUEUE_MANAGERS
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.structs import MQMDE
 
-FORMAT = b"MQHMDE  "
 STRUC_ID = b"MDE "
 VERSION_2 = 2
-NATIVE_CCSIDS = (0, 819, CCSID_UTF_8)
-"""MQCCSI_Q_MGR, and the sets in which the letters of the header are those of ours."""
+_FORMAT = pad(FORMAT, 8)
+NATIVE_CCSIDS = (*QUEUE_MANAGERS, 819, CCSID_UTF_8)
+"""The sets in which the letters of the header are those of ours."""
+INHERIT = -2  # MQCCSI_INHERIT: of the part before
 DESCRIBING = ("Format", "Encoding", "CodedCharSetId")
 
 
@@ -29,7 +31,7 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     One of another version or encoding, or beside an MQMD that says these things itself, is part of
     the body. MqiFailure(2248) if it cannot be read.
     """
-    if md["Format"] != FORMAT or md["Encoding"] != mq.MQENC_NATIVE:
+    if unpadded(md["Format"]) != FORMAT or md["Encoding"] != mq.MQENC_NATIVE:
         return md, body
     said = md["Version"] >= VERSION_2 and any(md[name] != DEFAULTS[name] for name in DEFAULTS)
     if said or md["CodedCharSetId"] not in NATIVE_CCSIDS:
@@ -43,6 +45,8 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         return md, body
     if extension["Flags"]:
         raise MqiFailure(mq.MQRC_MDE_ERROR)
+    if extension["CodedCharSetId"] == INHERIT:
+        extension["CodedCharSetId"] = md["CodedCharSetId"]
     named = (*DEFAULTS, *DESCRIBING)
     whole = md | {name: extension[name] for name in named} | {"Version": VERSION_2}
     return whole, body[MQMDE.size :]
@@ -57,5 +61,5 @@ def put_on(md: dict[str, Any], message: MessageData, body: bytes) -> bytes:
         return body
     extension = {"StrucId": STRUC_ID, "Version": VERSION_2, "StrucLength": MQMDE.size}
     extension |= {name: md[name] for name in ("Encoding", "CodedCharSetId", "Format")}
-    md["Format"], md["Encoding"], md["CodedCharSetId"] = FORMAT, mq.MQENC_NATIVE, CCSID_UTF_8
+    md["Format"], md["Encoding"], md["CodedCharSetId"] = _FORMAT, mq.MQENC_NATIVE, CCSID_UTF_8
     return MQMDE.write(extension | {"Flags": 0} | said) + body

@@ -21,11 +21,12 @@ from msgspec import Struct
 from adapter import mq_constants as mq
 from adapter.character_sets import CCSID_UTF_8, codec_of
 from adapter.core.contract.message import MessageData, Property
+from adapter.core.mq_layouts.blank_padded import pad
 from adapter.mqi.representation import Representation
 
 FIXED = struct.Struct("<4siiii8sii")
 VERSION = 2
-FORMAT = b"MQHRF2  "
+FORMAT = "MQHRF2"
 HEADER = "4siiii8sii"
 OF_PUBLICATIONS = {
     "MQTopicString": "mqps.Top",
@@ -72,7 +73,7 @@ def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body
         0,
         CCSID_UTF_8,
     )
-    md["Format"], md["Encoding"] = FORMAT, mq.MQENC_NATIVE
+    md["Format"], md["Encoding"] = pad(FORMAT, 8), mq.MQENC_NATIVE
     md["CodedCharSetId"] = CCSID_UTF_8
     return head + data + body
 
@@ -234,7 +235,7 @@ def without_properties(md: dict[str, Any], message: MessageData, *, all_folders:
 def _header_of(message: MessageData) -> Rfh2Header | None:
     """Read the header that a body begins with; None if it begins with another, or a damaged one."""
     body = message.body
-    if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:
+    if message.format.rstrip(" ") != FORMAT or len(body) < FIXED.size:
         return None
     order = Representation(message.encoding, message.ccsid).order or ">"
     fixed = struct.unpack_from(order + HEADER, body)

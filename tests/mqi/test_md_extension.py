@@ -158,3 +158,31 @@ def test_one_that_is_not_whole(queue: ibmmq.Queue) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queue.put(extended()[: CMQC.MQMDE_LENGTH_2 - 1], first_version())
     assert reason_of(refused) == CMQC.MQRC_MDE_ERROR
+
+
+@pytest.mark.parametrize("format_", [b"MQHMDE", b"MQHMDE\0\0", b"MQHMDE  "])
+def test_a_format_may_end_with_nuls(qmgr: ibmmq.QueueManager, format_: bytes) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(extended(), ibmmq.MD(Version=CMQC.MQMD_VERSION_1, Format=format_))
+    md = ibmmq.MD(Version=CMQC.MQMD_VERSION_2)
+    assert queue.get(None, md) == b"body"
+    assert (md.GroupId, md.MsgSeqNumber, md.Format) == (GROUP, 2, CMQC.MQFMT_STRING)
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "meant"),
+    [
+        (CMQC.MQCCSI_INHERIT, 819, 819),
+        (CMQC.MQCCSI_INHERIT, CMQC.MQCCSI_INHERIT, 1208),
+        (CMQC.MQCCSI_Q_MGR, 819, 1208),
+        (500, 819, 500),
+    ],
+)
+def test_an_extension_may_leave_the_character_set_to_the_descriptor(
+    qmgr: ibmmq.QueueManager, said: int, before: int, meant: int
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(extended(CodedCharSetId=said), first_version(CodedCharSetId=before))
+    md = ibmmq.MD()
+    queue.get(None, md)
+    assert md.CodedCharSetId == meant

@@ -524,3 +524,18 @@ def test_programs_that_cooperate_share_what_they_browse(
     ]
     assert seen == [b"0", b"1", b"2"], "marks of others are no matter of his"
     other.disconnect()
+
+
+@pytest.mark.parametrize("said", [CMQC.MQCCSI_INHERIT, CMQC.MQCCSI_Q_MGR])
+def test_two_numbers_stand_for_the_character_set_of_the_queue_manager(
+    qmgr: ibmmq.QueueManager, said: int
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    put = ibmmq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=said)
+    queue.put("ä".encode(), put)
+    queue.put("ä".encode("latin-1"), ibmmq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=819))
+    assert put.CodedCharSetId == 1208
+    converting = ibmmq.GMO(Options=CMQC.MQGMO_CONVERT)
+    for asked, body, ccsid in ((819, b"\xe4", 819), (said, "ä".encode(), 1208)):
+        got = ibmmq.MD(CodedCharSetId=asked)
+        assert (queue.get(None, got, converting), got.CodedCharSetId) == (body, ccsid)

@@ -16,12 +16,20 @@ from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.core.mq_layouts.dead_letter import stamps
 from adapter.core.mq_layouts.whole_numbers import UNLIMITED, expiry_of
 
+CCSID_UTF_8 = 1208
+"""Of the queue manager."""
+QUEUE_MANAGERS = (0, -2)  # MQCCSI_Q_MGR; and MQCCSI_INHERIT, which in an MQMD means the same
 _NONE = Details()
 Field = Callable[[MessageData], Any]
 
 
 def _detail(name: str) -> Field:
     return lambda message: getattr(message.details or _NONE, name)
+
+
+def ccsid_of(said: int) -> int:
+    """Return the character set that MQMD.CodedCharSetId of a put means."""
+    return CCSID_UTF_8 if said in QUEUE_MANAGERS else said
 
 
 def given_date_time(put_date: bytes, put_time: bytes) -> str:

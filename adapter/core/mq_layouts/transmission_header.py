@@ -15,7 +15,7 @@ from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
-from adapter.core.mq_layouts.mqmd import FIELDS, given_date_time
+from adapter.core.mq_layouts.mqmd import FIELDS, ccsid_of, given_date_time
 from adapter.core.mq_layouts.whole_numbers import TENTH_MS, UNLIMITED, in_32_bits
 
 FORMAT = "MQXMIT"
@@ -141,7 +141,7 @@ def _message(md: dict[str, Any], body: bytes) -> MessageData:
         report=md["Report"],
         feedback=md["Feedback"],
         encoding=md["Encoding"],
-        ccsid=md["CodedCharSetId"] or CCSID,
+        ccsid=ccsid_of(md["CodedCharSetId"]),
         reply_to=unpadded(md["ReplyToQ"]),
         reply_to_queue_manager=unpadded(md["ReplyToQMgr"]),
         user=unpadded(md["UserIdentifier"]),

@@ -10,6 +10,7 @@ from adapter.core.contract.details import Details
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
+from adapter.core.mq_layouts.mqmd import QUEUE_MANAGERS
 from adapter.core.mq_layouts.transmission_header import (
     LENGTH,
     length_before,
@@ -34,7 +35,7 @@ messages = st.builds(
     report=numbers,
     feedback=numbers,
     encoding=numbers,
-    ccsid=numbers.filter(bool),
+    ccsid=numbers.filter(lambda number: number not in QUEUE_MANAGERS),
     reply_to=text(48),
     reply_to_queue_manager=text(48),
     user=text(12),

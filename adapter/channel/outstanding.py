@@ -15,7 +15,6 @@ from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
 from adapter.channel.unit_again import begin_again, is_of, on_wire
 from adapter.core.contract import commands as c
-from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import Direction, trait_of
 from adapter.errors import (
@@ -330,7 +329,7 @@ class Outstanding(UnansweredRequests):
         for request in self.pending.values():
             if request.handle is not None:
                 wanted.setdefault(request.handle.number, request.handle)
-            if isinstance(request.command, c.Open | c.OpenTopic | c.Subscribe | m.MsmqOpen):
+            if request.opens:
                 opening.add(request.command.handle)
             elif isinstance(request.command, c.Close):
                 closing.add(request.command.handle)

@@ -157,7 +157,7 @@ class Pending:
     and waits for the next one. unsure: it was sent before over a connection that was lost without
     an answer, and may have been carried out then, whatever is answered since. one_way: it has
     no request number and gets no answer; it belongs to a unit, and goes out at once or not at all.
-    begins: the unit that it begins. ends: the unit that it commits.
+    begins: the unit that it begins. ends: the unit that it commits. opens: it opens its handle.
     """
 
     __slots__ = (
@@ -171,6 +171,7 @@ class Pending:
             "not_now",
             "number",
             "one_way",
+            "opens",
         ),
         *("request", "resent", "sent", "unsure", "wait_until_s", "wake", "when_lost"),
     )
@@ -203,6 +204,7 @@ class Pending:
         self.one_way = one_way
         self.begins = begins
         self.ends: UnitOnWire | None = None
+        self.opens = False
 
     def settle(self, answer: RequestResult) -> None:
         """Give the answer to the waiting call, unless it has one."""
@@ -217,7 +219,9 @@ def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     queue = Open(handle.number, handle.queue, handle.modes, "", handle.selection)
     queue.queue_manager = handle.queue_manager
     queue.alternate_user = handle.alternate_user
-    return Pending(handle.opening or queue, when_lost, handle=handle)
+    request = Pending(handle.opening or queue, when_lost, handle=handle)
+    request.opens = True
+    return request
 
 
 def note_queue(request: Pending) -> None:

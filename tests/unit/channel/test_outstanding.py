@@ -1,5 +1,7 @@
 """What becomes of requests and handles when a connection is lost, and no other is to be had."""
 
+from typing import Any
+
 import pytest
 
 from adapter.channel import requests as rq
@@ -7,6 +9,7 @@ from adapter.channel.outstanding import Outstanding
 from adapter.channel.requests import Pending
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
 from adapter.errors import ConnectionBroken
 from adapter.wire.frames import AskServer
 
@@ -23,6 +26,29 @@ def test_handles_that_were_let_go_are_not_opened_again() -> None:
     assert [one.command for one in outstanding.reopening()] == [rq.open_request(kept).command]
     assert list(outstanding.handles) == [kept.number]
     assert list(outstanding.let_go) == [unit]
+
+
+OPENINGS: list[Any] = [
+    None,
+    c.OpenTopic(1, "a"),
+    c.OpenConsumer(1, "Q", "C", 1000),
+    c.Subscribe(1, "a", options=c.CREATE | c.MANAGED),
+    m.MsmqOpen(1, "Q", 1),
+]
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=lambda one: type(one).__name__)
+def test_finding_client_6_what_is_being_opened_is_not_opened_twice(opening: Any) -> None:
+    """The request itself is sent again, whatever it is that opens the handle."""
+    outstanding = Outstanding()
+    handle = outstanding.new_handle("Q", c.INPUT)
+    handle.opening, handle.is_open = opening, True
+    outstanding.handles[handle.number] = handle
+    asked = rq.open_request(handle)
+    outstanding.register(outstanding.prepare([asked], None), sent=True)
+    outstanding.lost("cut")
+    assert outstanding.reopening() == []
+    assert list(outstanding.pending.values()) == [asked]
 
 
 @pytest.mark.parametrize("question", [c.AskLowest(1), b.BrokerAwaitEvent("s"), AskServer()])

@@ -47,6 +47,17 @@ def test_it_is_opened_again_when_the_connection_was_lost(
     assert (told.name, told.messages, told.timeout_ms) == ("C", 0, 300_000)
 
 
+def test_finding_client_6_it_is_opened_once_when_the_answer_is_lost(
+    connect: Connect, server: Loopback
+) -> None:
+    qm = connect()
+    qm.define_queue("Q")
+    server.cut_after(sent=0)  # with the answer
+    with qm.consumer("Q", "C") as consumer:
+        assert consumer.claim
+    qm.consumer("Q", "C").close()
+
+
 def test_a_claim_that_was_lost(connect: Connect, server: Loopback) -> None:
     qm = connect()
     qm.define_queue("Q")

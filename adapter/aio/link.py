@@ -49,6 +49,7 @@ class TaskLink(asyncio.Protocol):
         self._problem: LinkLost | None = None
         self._transport: asyncio.Transport | None = None
         self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
         self._is_paused = False
         self._for_room: deque[asyncio.Future[None]] = deque()
 
@@ -84,8 +85,7 @@ class TaskLink(asyncio.Protocol):
     def resume_writing(self) -> None:
         """See asyncio.Protocol."""
         self._is_paused = False
-        while self._for_room:
-            _wake(self._for_room.popleft())
+        self._wake_for_room()
 
     # -- what the channel calls, as a Link
 
@@ -106,6 +106,7 @@ class TaskLink(asyncio.Protocol):
         if not self._unsent:
             self._loop.call_soon(self._flush)
         self._unsent.append(bytes(frame))
+        self._unsent_bytes += len(frame)
 
     def has_arrived(self) -> bool:
         """See Link."""
@@ -146,7 +147,8 @@ class TaskLink(asyncio.Protocol):
     @property
     def is_full(self) -> bool:
         """Whether a verb is to wait before it sends."""
-        return self._is_paused and self._problem is None
+        is_behind = self._is_paused or self._unsent_bytes > BUFFER_BYTES
+        return is_behind and self._problem is None
 
     async def drained(self) -> None:
         """Wait until the other end has taken some, or the link has ended."""
@@ -166,8 +168,15 @@ class TaskLink(asyncio.Protocol):
 
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []
+        self._unsent_bytes = 0
         if unsent and self._transport is not None and not self._transport.is_closing():
             self._transport.writelines(unsent)
+        if not self._is_paused:  # by what was written
+            self._wake_for_room()
+
+    def _wake_for_room(self) -> None:
+        while self._for_room:
+            _wake(self._for_room.popleft())
 
     def _fail(self, why: str) -> None:
         if self._problem is None:

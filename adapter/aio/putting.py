@@ -10,7 +10,7 @@ from adapter.aio.unit import TaskUnit, perform
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import put_request
 from adapter.client.message import PutResult
-from adapter.client.putting import put_later
+from adapter.client.putting import keep, kept_result
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
@@ -29,6 +29,8 @@ async def put_by(
     request = put_request(handle, [message], inside, options)
     if not wait and inside is not None and channel.takes_one_way:
         put: c.Put = request.command
-        return put_later(inside, put, owner)
+        if keep(inside, put, owner):
+            await inside.send_kept()
+        return kept_result(put)
     done = await perform(channel, inside, [request], request, PutDone)
     return PutResult(done.message_ids[0], done.put_time_ms)

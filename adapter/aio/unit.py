@@ -47,14 +47,20 @@ class TaskUnit(UnitBooks):
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
         elif wait:
-            await self._channel.room()
-            self.check_open()
-            request = self._commit_request()
-            self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
-            await self._channel.await_outcomes([request])
-            self._settle(request, UnitState.ACTIVE)
+            await self.commit_apart()
         else:
             await self.commit_among(commits)
+
+    async def commit_apart(self) -> None:
+        """Commit it and wait, whatever has become of other commits: of a unit that the program does
+        not know, which is to be told of those by its own next commit.
+        """
+        await self._channel.room()
+        self.check_open()
+        request = self._commit_request()
+        self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
+        await self._channel.await_outcomes([request])
+        self._settle(request, UnitState.ACTIVE)
 
     async def commit_among(self, commits: TaskCommits) -> None:
         """Commit it and do not wait, unless too many commits are in flight among these."""
@@ -64,6 +70,19 @@ class TaskUnit(UnitBooks):
         request = self._commit_request()
         self._send_commit(request, UnitState.COMMITTING)
         commits.add(self, request)
+
+    async def send_kept(self) -> None:
+        """Send its deferred puts when there is room for them. Other tasks go on meanwhile."""
+        try:
+            await asyncio.sleep(0)
+            await self._channel.room()
+        except asyncio.CancelledError:
+            self.give_up()
+            raise
+        if self._state in GONE:  # by a cancellation of another task
+            self.check_open()
+        if self._deferred:  # else another task has sent them
+            self.submit([])
 
     async def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.

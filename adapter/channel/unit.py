@@ -197,20 +197,19 @@ class UnitBooks:
         error = BackedOut if self._state in GONE else UnitEnded
         raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
 
-    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
+    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> bool:
         """Keep a put that is sent with the unit's next verb that waits. Its options say so.
 
-        owner: of the put's handle, which closes it when nothing refers to it any more.
+        Returns whether what is kept is to be sent now. owner: of the put's handle, which closes it
+        when nothing refers to it any more.
         """
         try:
             if self._deferred is None:
                 self._deferred = DeferredPuts()
-            if not self._deferred:
-                self._channel.keeping[self._enlisted.ident] = self._enlisted, self._deferred
             is_full = self._deferred.keep(put, owner)
+            self._channel.keeping[self._enlisted.ident] = self._enlisted, self._deferred
             self._put_ids.append(message_id)
-            if is_full:
-                self.submit([])
+            return is_full
         except BaseException as error:
             if self._channel.was_interrupted(error):
                 self.give_up()
@@ -365,6 +364,15 @@ class AnyUnit(UnitBooks):
         except BaseException as error:
             if self._blocking.was_interrupted(error):
                 self._leave_commit(request)
+            raise
+
+    def send_kept(self) -> None:
+        """Send its deferred puts now."""
+        try:
+            self.submit([])
+        except BaseException as error:
+            if self._blocking.was_interrupted(error):
+                self.give_up()
             raise
 
     def await_outcome(self, commit: Pending) -> None:

@@ -44,7 +44,9 @@ def put_by(
     request = put_request(handle, [message], inside, options)
     put: c.Put = request.command
     if not wait and inside is not None and channel.takes_one_way:
-        return put_later(inside, put, owner)
+        if keep(inside, put, owner):
+            inside.send_kept()
+        return kept_result(put)
     done = perform(channel, inside, [request], request, PutDone)
     return PutResult(done.message_ids[0], done.put_time_ms)
 
@@ -56,17 +58,21 @@ def put_in_order(message: MessageData) -> int:
     return c.LOGICAL_ORDER
 
 
-def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
+def keep(unit: UnitBooks, put: c.Put, owner: object) -> bool:
     """Keep a put of one message that is sent with the unit's next verb that waits.
 
-    owner: of the handle.
+    Returns whether what is kept is to be sent now. owner: of the handle.
     """
     (message,) = put.messages
     if message.message_id in (b"", NO_ID):
         message.message_id = unit.channel.new_message_id()
     put.options |= c.DEFERRED
-    unit.put_later(put, message.message_id, owner)
-    return PutResult(message.message_id, 0)
+    return unit.put_later(put, message.message_id, owner)
+
+
+def kept_result(put: c.Put) -> PutResult:
+    """Return what a put that is kept has given its message."""
+    return PutResult(put.messages[0].message_id, 0)
 
 
 def subject_of(name: str, subject: str | None) -> str:

@@ -112,9 +112,9 @@ class WorkBooks(UnitBooks):
         self._is_used = True
         super().submit(requests)
 
-    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
+    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> bool:
         self._is_used = True
-        super().put_later(put, message_id, owner)
+        return super().put_later(put, message_id, owner)
 
     def steps_aside(self) -> UnitSteps[str | None] | None:
         """Return what puts its message elsewhere before it is shown; None if it is to be shown.

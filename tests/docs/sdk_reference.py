@@ -97,7 +97,7 @@ INTERNAL = frozenset(
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
-        *("await_outcome", "give_up", "let_go", "steps_aside", "without_asking"),
+        *("await_outcome", "give_up", "let_go", "send_kept", "steps_aside", "without_asking"),
     }
 )
 """Methods that other modules of the client call, and programs do not."""

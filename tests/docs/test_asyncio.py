@@ -13,7 +13,7 @@ from adapter.client.unit import ProducingUnit
 PAGE = Path(__file__).parents[2] / "docs" / "asyncio.md"
 INTERNAL = {
     *("await_outcome", "belongs_to", "check_open", "commit_among", "give_up", "perform"),
-    *("put_later", "settle", "submit"),
+    *("put_later", "send_kept", "settle", "submit"),
 }
 FACES: dict[str, tuple[type, type]] = {
     "qm": (adapter.Connection, aio.Connection),

@@ -12,6 +12,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.channel.deferred import KEPT_BYTES_MAX
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.core.contract import commands as c
 from tests.support.awaited import until
@@ -190,3 +191,54 @@ async def test_units_that_fail_when_no_command_more_may_be_sent_are_backed_out(
         assert {type(one) for one in ended} == {KeyError}
         await site.check()
         assert len(server.bodies("Q")) == TASKS + 1
+
+
+async def test_finding_client_10_puts_that_do_not_wait_let_other_tasks_go_on(
+    server: Loopback,
+) -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = await qm.queue("Q", open_for="output")
+        counting = asyncio.create_task(count())
+        async with qm.unit():
+            for n in range(40):
+                before = turns
+                await queue.put(bytes(KEPT_BYTES_MAX), wait=False)
+                assert turns > before, n
+        counting.cancel()
+    assert len(server.bodies("Q")) == 40
+
+
+async def test_finding_client_10_puts_that_do_not_wait_have_a_bound(server: Loopback) -> None:
+    """What the queue manager does not take does not fill the memory: the task waits for room."""
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = await qm.queue("Q", open_for="output")
+        unit, done = qm.unit(), 0
+        await asyncio.to_thread(server.stall)
+
+        async def fill() -> None:
+            nonlocal done
+            async with unit:
+                while True:
+                    await queue.put(bytes(1024 * 1024), wait=False)
+                    done += 1
+
+        filling = asyncio.create_task(fill())
+        await asyncio.sleep(0.5)
+        assert done < 30
+        assert not filling.done()
+        filling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await filling
+        with pytest.raises(e.UnitEnded):
+            unit.check_open()
+        await asyncio.to_thread(server.stall, ends=True)
+        await until(lambda: not qm.statistics()["units"])
+    assert server.bodies("Q") == []

@@ -179,6 +179,20 @@ def test_what_cannot_be_sent_is_refused_by_the_put_and_spares_the_others(
     assert server.bodies("Q") == [b"1", b"2"]
 
 
+def test_finding_client_11_what_cannot_be_sent_leaves_nothing_to_send(
+    qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    for _ in range(3):
+        with qm.unit() as unit:
+            queue.put(b"1")
+            unit._deferred = deferred.DeferredPuts(longest=1000)
+            with pytest.raises(e.MessageTooLong):
+                queue.put(bytes(2000), wait=False)
+    frames = frames_of(qm)
+    qm.queue("Q", open_for="browse").close()
+    assert frames_of(qm) == frames + 2
+
+
 def test_a_verb_that_cannot_be_sent_does_not_take_puts_with_it(
     server: Loopback, qm: adapter.Connection, queue: adapter.Queue
 ) -> None:

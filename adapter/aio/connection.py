@@ -19,7 +19,7 @@ from adapter.aio.in_process import InProcessTaskDialer
 from adapter.aio.kafka_topic import ProducingTaskConnection
 from adapter.aio.link import AddressDialer, TaskDialer, TaskHandshake, TaskLookUpDialer
 from adapter.aio.producing import Unit
-from adapter.aio.queue import Queue
+from adapter.aio.queue import Queue, close_soon
 from adapter.aio.reconnecting import TaskReconnects
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
@@ -316,7 +316,8 @@ class Connection(
         unit: TaskUnit | NoUnit | None = None,
     ) -> Message | None:
         """Open a queue, get one message or None and close it; see Queue.get()."""
-        async with self.queue(name) as queue:
+        queue = self.queue(name)
+        try:
             return await queue.get(
                 timeout=timeout,
                 message_id=message_id,
@@ -324,6 +325,8 @@ class Connection(
                 group_id=group_id,
                 unit=unit,
             )
+        finally:
+            close_soon(queue)
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in an async with statement, or begun by hand."""

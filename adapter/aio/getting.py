@@ -49,7 +49,7 @@ async def take(
         try:
             found = (await own.perform([request], request, Messages)).messages
             if found:
-                await own.commit()
+                await own.commit_apart()
             return found
         except BackedOut:
             if channel.holds(own.on_wire):

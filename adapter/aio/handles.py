@@ -127,6 +127,17 @@ class TaskHandles:
         """Leave the closing of such a handle to its opener."""
         self._open.pop(-handle.number, None)
 
+    def close_soon(self) -> None:
+        """Close every handle, and do not wait for it: nothing may come between what was got and its
+        program.
+        """
+        self.is_closing = True
+        self.closing.set()
+        handles = list(self._open.values())
+        self._open.clear()
+        for handle in handles:
+            self._channel.close_soon(handle)
+
     async def close(self) -> None:
         """Close every handle; none is opened any more."""
         self.is_closing = True

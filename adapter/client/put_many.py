@@ -1,7 +1,10 @@
 """Putting many messages in units, pipelined: the next unit is on its way while the last commits.
 
 A unit is committed only when its puts have been accepted, and units are committed in order, so
-that what was put is always the beginning of what was given.
+that what was put is always the beginning of what was given. Commits of one TCP connection are
+executed in order. When it is lost, those on their way may be lost while later ones, on the next
+connection, are not: so a unit of another connection is committed when the outcome of those before
+it is known, and behind those that are put again.
 """
 
 from __future__ import annotations
@@ -38,6 +41,13 @@ class InFlight(Struct):
     messages: list[MessageData]
     unit: UnitOnWire
     commit: Pending
+
+
+def _is_on_its_way(sent: InFlight, behind: UnitOnWire) -> bool:
+    """Whether the commit of a unit is executed before that of a later one which is sent now."""
+    if sent.commit.answer is not None:
+        return isinstance(sent.commit.answer, Done)
+    return sent.unit.epoch == behind.epoch
 
 
 def in_units(messages: Iterable[MessageData], size: int) -> Iterator[list[MessageData]]:
@@ -90,6 +100,8 @@ class Pipeline:
         self._in_flight: deque[InFlight] = deque()
         self._again: deque[list[MessageData]] = deque()
         self._retries = 0
+        self._why: BackedOut | None = None
+        """Why the last unit was lost."""
 
     @property
     def commits(self) -> list[Pending]:
@@ -110,10 +122,17 @@ class Pipeline:
         return self.count
 
     def settle(self, error: BaseException) -> Steps[None]:
-        """Wait for what is on its way, so that the error can say how many messages were put."""
+        """Wait for what is on its way, so that the error can say how many messages were put: up to
+        the first that was not.
+        """
+        count = self.count if self._again else -1
         while self._in_flight:
+            is_put = False
             with suppress(Error):
-                yield from self._outcome(self._in_flight.popleft())
+                is_put = yield from self._is_put(self._in_flight.popleft())
+            if not is_put and count < 0:
+                count = self.count
+        self.count = count if count >= 0 else self.count
         if isinstance(error, Error):
             error.messages_put = self.count
         error.add_note(f"{self.count} messages were put before")
@@ -136,11 +155,15 @@ class Pipeline:
         try:
             yield from exchange(channel, [put], unit)
             channel.result(put, PutDone, unit)
-            yield ROOM
+            if lost := (yield from self._lost_before(unit)):
+                yield from self._back_out(unit)
+                self._put_again([*lost, messages])
+                return
             channel.submit([commit], unit)
             channel.forget_unit(unit)
-        except BackedOut as lost:
-            self._put_again([*(yield from self._lost_in_flight()), messages], lost)
+        except BackedOut as why:
+            self._why = why
+            self._put_again([*(yield from self._lost_in_flight()), messages])
         except Error:
             yield from self._back_out(unit)
             raise
@@ -153,35 +176,44 @@ class Pipeline:
     def _await_oldest(self) -> Steps[None]:
         """Wait until the oldest unit is durable."""
         sent = self._in_flight.popleft()
-        lost = yield from self._outcome(sent)
-        if lost is not None:
-            self._put_again([sent.messages, *(yield from self._lost_in_flight())], lost)
+        if not (yield from self._is_put(sent)):
+            self._put_again([sent.messages, *(yield from self._lost_in_flight())])
+
+    def _lost_before(self, unit: UnitOnWire) -> Steps[list[list[MessageData]]]:
+        """Wait until a unit may be committed; return what has to be put again before it is."""
+        while True:
+            yield ROOM
+            if all(_is_on_its_way(sent, unit) for sent in self._in_flight):
+                return []
+            if lost := (yield from self._lost_in_flight()):
+                return lost
 
     def _lost_in_flight(self) -> Steps[list[list[MessageData]]]:
         """Wait for everything on its way; return, in order, what is not on the queue."""
         lost = []
         while self._in_flight:
             sent = self._in_flight.popleft()
-            if (yield from self._outcome(sent)) is not None:
+            if not (yield from self._is_put(sent)):
                 lost.append(sent.messages)
         return lost
 
-    def _outcome(self, sent: InFlight) -> Steps[BackedOut | None]:
-        """Wait for the outcome of a unit; None if it is on the queue."""
+    def _is_put(self, sent: InFlight) -> Steps[bool]:
+        """Wait for the outcome of a unit: whether it is on the queue, or known not to be."""
         try:
             yield [sent.commit]
             self._channel.result(sent.commit, Done, sent.unit)
-        except BackedOut as lost:
-            return lost
+        except BackedOut as why:
+            self._why = why
+            return False
         self.count += len(sent.messages)
         self._retries = 0
-        return None
+        return True
 
-    def _put_again(self, units: list[list[MessageData]], lost: BackedOut) -> None:
+    def _put_again(self, units: list[list[MessageData]]) -> None:
         """Put units again that are known not to be on the queue, in their place in the order."""
         self._retries += 1
-        if self._retries > RETRIES_MAX:
-            raise lost
+        if self._retries > RETRIES_MAX and self._why is not None:
+            raise self._why
         self._again.extendleft(reversed(units))
 
     def _back_out(self, unit: UnitOnWire) -> Steps[None]:

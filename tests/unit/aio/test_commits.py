@@ -187,3 +187,18 @@ async def test_without_a_queue_manager_they_are_in_doubt(server: Loopback) -> No
         await qm.flush()
     assert [one.unit_id for one in caught.value.units_failed] == [unit.id for unit in units]
     await qm.close()
+
+
+async def test_a_get_with_a_unit_of_its_own_leaves_failures_to_the_program(shut: Loopback) -> None:
+    """The program has not committed: what failed is raised where it commits, or flushes."""
+    async with await adapter.aio.connect(shut.address) as qm:
+        await qm.put("Q", b"there")
+        failed = await committed(qm, b"x", "SHUT")
+        while qm.statistics()["unanswered"]:
+            await asyncio.sleep(0.001)
+        message = await qm.get("Q", timeout=5)
+        assert message is not None
+        assert message.body == b"there"
+        with pytest.raises(e.PutInhibited) as caught:
+            await qm.flush()
+        assert [one.unit_id for one in caught.value.units_failed] == [failed.id]

@@ -94,6 +94,33 @@ async def test_a_commit_lost_with_the_connection_is_no_message(server: Loopback)
         assert server.bodies("Q") == []
 
 
+@pytest.mark.parametrize("timeout", [0.0, 5.0])
+@pytest.mark.parametrize("turns", range(14))
+async def test_a_get_by_a_name_is_cancelled_at_any_turn(
+    server: Loopback, timeout: float, turns: int
+) -> None:
+    """Its queue is closed behind the get: the task has the message by then, or the queue has it."""
+    async with await adapter.aio.connect(server.address) as qm:
+        await qm.put("Q", b"x")
+        for held in ((), (c.Get,), (c.Commit,), (c.Close,)):
+            server.holds = held
+            getting = asyncio.create_task(qm.get("Q", timeout=timeout))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if held and server.count(held[0]):
+                await asyncio.sleep(0.01)
+            getting.cancel()
+            await asyncio.wait([getting], timeout=0.05)
+            await asyncio.to_thread(server.release)
+            await asyncio.wait([getting], timeout=10)
+            message = None if getting.cancelled() else getting.result()
+            if message is None:
+                message = await qm.get("Q", timeout=5)
+            assert message is not None
+            assert message.body == b"x"
+            await qm.put("Q", b"x")
+
+
 MESSAGES = 300
 CANCELS = 1_000
 

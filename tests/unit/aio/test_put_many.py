@@ -10,6 +10,7 @@ import adapter
 from adapter import errors as e
 from adapter.client.put_many import IN_FLIGHT_MAX
 from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from tests.support.loopback import Loopback
 from tests.support.scripted import Command
@@ -40,6 +41,27 @@ async def test_other_tasks_go_on_meanwhile(server: Loopback) -> None:
         await asyncio.to_thread(server.release)
         assert await putting == 100
         assert server.bodies("Q") == numbered(100)
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+async def test_a_unit_on_a_new_connection_does_not_overtake_one_that_was_lost(
+    server: Loopback, at: int
+) -> None:
+    commits = 0
+
+    def cut(number: int, command: Command) -> Refused | None:
+        nonlocal commits
+        commits += isinstance(command, c.Commit)
+        if not isinstance(command, c.Commit) or commits != at:
+            return None
+        server.clients[number].cut()
+        return Refused(Reason.UNEXPECTED_ERROR)  # which is not sent any more
+
+    async with await adapter.aio.connect(server.address) as qm:
+        server.before = cut
+        assert await qm.queue("Q").put_many(numbered(12), unit_size=1) == 12
+        assert server.bodies("Q") == numbered(12)
+        assert qm.statistics()["connections_lost"] == 1
 
 
 async def test_a_unit_refused_in_the_middle_ends_it_there(server: Loopback) -> None:

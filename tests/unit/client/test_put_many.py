@@ -10,6 +10,7 @@ from adapter import errors as e
 from adapter.channel import handshake
 from adapter.client import put_many
 from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from tests.support.loopback import Loopback
 from tests.support.scripted import Command
@@ -138,6 +139,60 @@ def test_lost_connections_neither_lose_nor_double_nor_reorder(
     assert qm.queue("Q").put_many(numbered(300), unit_size=10) == 300
     assert qm.statistics()["connections_lost"] >= 10
     assert server.bodies("Q") == numbered(300)
+
+
+def losing_commit(server: Loopback, at: int) -> None:
+    """Lose the connection with this commit of all, which is not executed."""
+    commits = 0
+
+    def cut(number: int, command: Command) -> Refused | None:
+        nonlocal commits
+        commits += isinstance(command, c.Commit)
+        if not isinstance(command, c.Commit) or commits != at:
+            return None
+        server.clients[number].cut()
+        return Refused(Reason.UNEXPECTED_ERROR)  # which is not sent any more
+
+    server.before = cut
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_a_unit_on_a_new_connection_does_not_overtake_one_that_was_lost(
+    server: Loopback, at: int
+) -> None:
+    """The messages are made with the same connection, which is there again at once."""
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("Q")
+        other = qm.queue("Q")
+
+        def messages() -> Iterator[bytes]:
+            for body in numbered(12):
+                yield body
+                other.depth()
+
+        losing_commit(server, at)
+        assert qm.queue("Q").put_many(messages(), unit_size=1) == 12
+        assert server.bodies("Q") == numbered(12)
+        assert qm.statistics()["connections_lost"] == 1
+
+
+def test_what_was_put_is_counted_up_to_the_first_gap(server: Loopback) -> None:
+    """A program goes on there: what it puts again must not be behind it already."""
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("Q")
+
+        def failing() -> Iterator[bytes]:
+            yield from numbered(6)
+            qm.queue("Q").depth()
+            raise ZeroDivisionError
+
+        losing_commit(server, 3)
+        with pytest.raises(ZeroDivisionError) as caught:
+            qm.queue("Q").put_many(failing(), unit_size=1)
+        (note,) = caught.value.__notes__
+        put = server.bodies("Q")
+        assert put == numbered(len(put))
+        assert note == f"{len(put)} messages were put before"
 
 
 def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connection) -> None:

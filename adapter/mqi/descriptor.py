@@ -123,7 +123,7 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
     md["UserIdentifier"] = pad(m.user, 12)
     md["AccountingToken"] = details.accounting_token or bytes(TOKEN_LENGTH)
     md["ApplIdentityData"] = pad(details.identity_data, 32)
-    md["PutApplType"] = details.appl_type if m.application or m.user else mq.MQAT_NO_CONTEXT
+    md["PutApplType"] = details.appl_type
     md["PutApplName"] = pad(m.application, 28)
     md["ApplOriginData"] = pad(details.origin_data, 4)
     _tell_time(md, m.details, m.put_time_ms)

@@ -186,7 +186,7 @@ def _holds(kind: int, value: Any) -> bool:
         (held,) = struct.unpack(form, struct.pack(form, value))
     except (struct.error, OverflowError):
         return False
-    return held == value or value != value  # what is not a number is equal to nothing
+    return bool(held == value or value != value)  # what is not a number is equal to nothing
 
 
 def size_of(kind: int, value: Property) -> int:

@@ -47,7 +47,7 @@ def open_object(
     """
     fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
-    if not options & ACCESS or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE):
+    if not options & ACCESS:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if fields["RecsPresent"]:
         raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)

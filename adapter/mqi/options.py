@@ -26,9 +26,17 @@ class Option(Struct, frozen=True):
 
 
 class OptionTable:
-    """The options of one verb, and which of them exclude each other."""
+    """The options of one verb, which of them exclude each other, and which need another.
 
-    def __init__(self, table: tuple[Option, ...], exclusive: tuple[int, ...] = ()) -> None:
+    needs: options, and others of which one has to be beside each of them.
+    """
+
+    def __init__(
+        self,
+        table: tuple[Option, ...],
+        exclusive: tuple[int, ...] = (),
+        needs: tuple[tuple[int, int], ...] = (),
+    ) -> None:
         self.table = table
         self._known = 0
         for option in table:
@@ -36,14 +44,20 @@ class OptionTable:
         self._refused = tuple(option for option in table if option.refused)
         self._refused_bits = sum(option.bits for option in self._refused)
         self._exclusive = exclusive
+        self.needs = needs
 
     def check(self, options: int) -> int:
-        """Return the options. MqiFailure if one is unknown, not accepted, or excludes another."""
+        """Return the options. MqiFailure if one is unknown, not accepted, or excludes another, or
+        stands without one that it needs.
+        """
         if options & ~self._known:
             raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
+                raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+        for options_that_need, needed in self.needs:
+            if options & options_that_need and not options & needed:
                 raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         if options & self._refused_bits:
             raise MqiFailure(next(o.refused for o in self._refused if options & o.bits))
@@ -53,6 +67,8 @@ class OptionTable:
 OF_TOPIC = "accepted, without effect: authorities on the topic decide who may resume it"
 HINT = "taken; a hint that changes nothing here"
 UNSUPPORTED = mq.MQRC_FUNCTION_NOT_SUPPORTED
+ELSE_REFUSED = "else 2046"
+TO_PUT = f"with MQOO_OUTPUT; {ELSE_REFUSED}"
 
 CONNECT = OptionTable(
     (
@@ -101,11 +117,11 @@ OPEN = OptionTable(
         Option("MQOO_OUTPUT"),
         Option("MQOO_INQUIRE"),
         Option("MQOO_SET"),
-        Option("MQOO_SAVE_ALL_CONTEXT"),
-        Option("MQOO_PASS_IDENTITY_CONTEXT"),
-        Option("MQOO_PASS_ALL_CONTEXT"),
-        Option("MQOO_SET_IDENTITY_CONTEXT"),
-        Option("MQOO_SET_ALL_CONTEXT"),
+        Option("MQOO_SAVE_ALL_CONTEXT", note=f"with MQOO_INPUT_*; {ELSE_REFUSED}"),
+        Option("MQOO_PASS_IDENTITY_CONTEXT", note=TO_PUT),
+        Option("MQOO_PASS_ALL_CONTEXT", note=TO_PUT),
+        Option("MQOO_SET_IDENTITY_CONTEXT", note=TO_PUT),
+        Option("MQOO_SET_ALL_CONTEXT", note=TO_PUT),
         Option("MQOO_ALTERNATE_USER_AUTHORITY"),
         Option("MQOO_FAIL_IF_QUIESCING"),
         Option("MQOO_BIND_ON_OPEN", note="there are no clusters"),
@@ -115,13 +131,28 @@ OPEN = OptionTable(
         Option("MQOO_RESOLVE_LOCAL_Q"),
         Option("MQOO_NO_READ_AHEAD"),
         Option("MQOO_READ_AHEAD", note=HINT),
-        Option("MQOO_NO_MULTICAST"),
-        Option("MQOO_CO_OP", note="with MQOO_BROWSE; else 2046"),
+        Option("MQOO_NO_MULTICAST", note=TO_PUT),
+        Option("MQOO_CO_OP", note=f"with MQOO_BROWSE; {ELSE_REFUSED}"),
     ),
     exclusive=(
         mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE,
         mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP,
         mq.MQOO_READ_AHEAD | mq.MQOO_NO_READ_AHEAD,
+    ),
+    needs=(
+        (
+            mq.MQOO_SAVE_ALL_CONTEXT,
+            mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE,
+        ),
+        (
+            mq.MQOO_PASS_IDENTITY_CONTEXT
+            | mq.MQOO_PASS_ALL_CONTEXT
+            | mq.MQOO_SET_IDENTITY_CONTEXT
+            | mq.MQOO_SET_ALL_CONTEXT
+            | mq.MQOO_NO_MULTICAST,
+            mq.MQOO_OUTPUT,
+        ),
+        (mq.MQOO_CO_OP, mq.MQOO_BROWSE),
     ),
 )
 CLOSE = OptionTable(
@@ -134,43 +165,51 @@ CLOSE = OptionTable(
     ),
     exclusive=(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE, mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB),
 )
-ONLY_TOPICS = "for topics only; else 2046"
-PUT = OptionTable(
-    (
-        Option("MQPMO_SYNCPOINT"),
-        Option("MQPMO_NO_SYNCPOINT"),
-        Option("MQPMO_DEFAULT_CONTEXT"),
-        Option("MQPMO_NO_CONTEXT"),
-        Option("MQPMO_PASS_IDENTITY_CONTEXT"),
-        Option("MQPMO_PASS_ALL_CONTEXT"),
-        Option("MQPMO_SET_IDENTITY_CONTEXT"),
-        Option("MQPMO_SET_ALL_CONTEXT"),
-        Option("MQPMO_NEW_MSG_ID"),
-        Option("MQPMO_NEW_CORREL_ID"),
-        Option("MQPMO_ALTERNATE_USER_AUTHORITY"),
-        Option("MQPMO_FAIL_IF_QUIESCING"),
-        Option("MQPMO_LOGICAL_ORDER"),
-        Option("MQPMO_ASYNC_RESPONSE"),
-        Option("MQPMO_SYNC_RESPONSE"),
-        Option("MQPMO_RESOLVE_LOCAL_Q"),
-        Option("MQPMO_MD_FOR_OUTPUT_ONLY", mq.MQRC_OPTIONS_ERROR),
-        Option("MQPMO_RETAIN", note=ONLY_TOPICS),
-        Option("MQPMO_WARN_IF_NO_SUBS_MATCHED", note=ONLY_TOPICS),
-        Option("MQPMO_SCOPE_QMGR", note=ONLY_TOPICS),
-        Option("MQPMO_SUPPRESS_REPLYTO", note=ONLY_TOPICS),
-        Option("MQPMO_NOT_OWN_SUBS", UNSUPPORTED),
-    ),
-    exclusive=(
-        mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT,
-        mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE,
-        mq.MQPMO_DEFAULT_CONTEXT
-        | mq.MQPMO_NO_CONTEXT
-        | mq.MQPMO_PASS_IDENTITY_CONTEXT
-        | mq.MQPMO_PASS_ALL_CONTEXT
-        | mq.MQPMO_SET_IDENTITY_CONTEXT
-        | mq.MQPMO_SET_ALL_CONTEXT,
-    ),
+ONLY_TOPICS = f"for topics only; {ELSE_REFUSED}"
+_PUTTING = (
+    Option("MQPMO_SYNCPOINT"),
+    Option("MQPMO_NO_SYNCPOINT"),
+    Option("MQPMO_DEFAULT_CONTEXT"),
+    Option("MQPMO_NO_CONTEXT"),
+    Option("MQPMO_PASS_IDENTITY_CONTEXT"),
+    Option("MQPMO_PASS_ALL_CONTEXT"),
+    Option("MQPMO_SET_IDENTITY_CONTEXT"),
+    Option("MQPMO_SET_ALL_CONTEXT"),
+    Option("MQPMO_NEW_MSG_ID"),
+    Option("MQPMO_NEW_CORREL_ID"),
+    Option("MQPMO_ALTERNATE_USER_AUTHORITY"),
+    Option("MQPMO_FAIL_IF_QUIESCING"),
+    Option("MQPMO_LOGICAL_ORDER"),
+    Option("MQPMO_ASYNC_RESPONSE"),
+    Option("MQPMO_SYNC_RESPONSE"),
+    Option("MQPMO_RESOLVE_LOCAL_Q"),
+    Option("MQPMO_MD_FOR_OUTPUT_ONLY", mq.MQRC_OPTIONS_ERROR),
+    Option("MQPMO_RETAIN", note=ONLY_TOPICS),
+    Option("MQPMO_WARN_IF_NO_SUBS_MATCHED", note=ONLY_TOPICS),
+    Option("MQPMO_SCOPE_QMGR", note=ONLY_TOPICS),
+    Option("MQPMO_SUPPRESS_REPLYTO", note=ONLY_TOPICS),
+    Option("MQPMO_NOT_OWN_SUBS", UNSUPPORTED),
 )
+_PUTTING_EXCLUSIVE = (
+    mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT,
+    mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE,
+    mq.MQPMO_DEFAULT_CONTEXT
+    | mq.MQPMO_NO_CONTEXT
+    | mq.MQPMO_PASS_IDENTITY_CONTEXT
+    | mq.MQPMO_PASS_ALL_CONTEXT
+    | mq.MQPMO_SET_IDENTITY_CONTEXT
+    | mq.MQPMO_SET_ALL_CONTEXT,
+)
+
+
+def _but(name: str, note: str) -> tuple[Option, ...]:
+    """Return the options of a put, one of which is refused."""
+    refused = Option(name, mq.MQRC_OPTIONS_ERROR, note)
+    return tuple(refused if option.name == name else option for option in _PUTTING)
+
+
+PUT = OptionTable(_but("MQPMO_ALTERNATE_USER_AUTHORITY", "of MQPUT1"), _PUTTING_EXCLUSIVE)
+PUT1 = OptionTable(_but("MQPMO_LOGICAL_ORDER", "of MQPUT"), _PUTTING_EXCLUSIVE)
 SUBSCRIBE = OptionTable(
     (
         Option("MQSO_CREATE"),
@@ -243,6 +282,7 @@ GET = OptionTable(
         BROWSING | mq.MQGMO_SYNCPOINT,
         mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP,
         BROWSING | mq.MQGMO_SYNCPOINT_IF_PERSISTENT,
+        mq.MQGMO_COMPLETE_MSG | mq.MQGMO_SYNCPOINT_IF_PERSISTENT,
         mq.MQGMO_PROPERTIES_IN_HANDLE
         | mq.MQGMO_NO_PROPERTIES
         | mq.MQGMO_PROPERTIES_FORCE_MQRFH2

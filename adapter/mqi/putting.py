@@ -21,7 +21,7 @@ from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.opening import alternate_user, close_object, open_object, topic_handle
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import properties_of
-from adapter.mqi.session import TOPIC, MqiSession
+from adapter.mqi.session import TOPIC, MqiSession, Object
 
 Put = tuple[bytes, bytes, int, int]
 """MQMD and MQPMO as they are afterwards, completion code and reason code."""
@@ -50,7 +50,20 @@ def put(
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     opened = session.object(number)
     is_topic = opened.kind == TOPIC
-    _check(options, is_topic)
+    _check(options, is_topic, permitted.PUT)
+    return _put(session, handles, opened, fields, options, body)
+
+
+def _put(
+    session: MqiSession,
+    handles: MessageHandles,
+    opened: Object,
+    fields: dict[str, Any],
+    options: dict[str, Any],
+    body: bytes,
+) -> Put:
+    """Put a message by options that have been checked."""
+    is_topic = opened.kind == TOPIC
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
@@ -85,10 +98,8 @@ def put1(
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
     if where["ObjectType"] == mq.MQOT_Q and options["Options"] & PUBLISHING:
-        return _put_opened(session, handles, od, md, options, body)
-    _check(options, is_topic)
-    if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
-        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+        return _put_opened(session, handles, od, fields, options, body)
+    _check(options, is_topic, permitted.PUT1)
     if where["ObjectType"] != mq.MQOT_Q and not is_topic:
         raise MqiFailure(mq.MQRC_OBJECT_TYPE_ERROR)
     other = unpadded(where["ObjectQMgrName"])
@@ -124,26 +135,26 @@ def _put_opened(
     session: MqiSession,
     handles: MessageHandles,
     od: bytes,
-    md: bytes,
+    fields: dict[str, Any],
     options: dict[str, Any],
     body: bytes,
 ) -> Put:
     """MQPUT1 with what only topics take: whether the name is an alias of one, its opening says."""
-    asked = permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
-    if asked & mq.MQPMO_LOGICAL_ORDER:
-        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+    asked = permitted.PUT1.check(structs.MQPMO.confirm(options)["Options"])
     modes = mq.MQOO_OUTPUT | context.opening_for(asked)
     if asked & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
         modes |= mq.MQOO_ALTERNATE_USER_AUTHORITY
     number, _ = open_object(session, od, modes, may_make=False)
     try:
-        return put(session, handles, number, md, structs.MQPMO.write(options), body)
+        opened = session.object(number)
+        _check(options, opened.kind == TOPIC, permitted.PUT1)
+        return _put(session, handles, opened, fields, options, body)
     finally:
         close_object(session, number, mq.MQCO_NONE)
 
 
-def _check(options: dict[str, Any], is_topic: bool) -> None:
-    permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
+def _check(options: dict[str, Any], is_topic: bool, allowed: permitted.OptionTable) -> None:
+    allowed.check(structs.MQPMO.confirm(options)["Options"])
     if options["Options"] & PUBLISHING and not is_topic:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:

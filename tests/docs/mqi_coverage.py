@@ -19,7 +19,8 @@ TABLES = (
     ("MQCONNX", options.CONNECT),
     ("MQOPEN", options.OPEN),
     ("MQCLOSE", options.CLOSE),
-    ("MQPUT, MQPUT1", options.PUT),
+    ("MQPUT", options.PUT),
+    ("MQPUT1", options.PUT1),
     ("MQSUB", options.SUBSCRIBE),
     ("MQSUBRQ", options.REQUEST),
     ("MQGET", options.GET),
@@ -83,7 +84,8 @@ def attributes() -> list[str]:
     said = (
         "MQINQ answers for every attribute that [attributes](attributes.md) has for that type of "
         f"object, and for the object's name; of local queues also {numbers} (depth, opens for "
-        "input and output). Others give 2068, a warning. MQSET changes:\n"
+        "input and output). Other attributes of the manual give 2068, a warning, and what is no "
+        "attribute 2067. MQSET changes:\n"
     )
     parts = ["## MQINQ and MQSET\n", said, "| number | attribute |\n|---|---|"]
     for number, row in sorted(inquiring.BY_NUMBER["queue"].items()):

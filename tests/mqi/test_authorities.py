@@ -111,6 +111,17 @@ def test_an_alternate_user_opens_by_its_authorities(connect: Connect) -> None:
     assert refused(lambda: ibmmq.Queue(app, again, options)) == CMQC.MQRC_NOT_AUTHORIZED
 
 
+def test_an_alternate_user_is_for_one_put_alone(connect: Connect) -> None:
+    """Of MQPUT it is refused: who may put there was decided when the queue was opened."""
+    od = ibmmq.OD(ObjectName=b"ORDERS.IN", AlternateUserId=b"app")
+    acts, app = connect("acts"), connect("app")
+    pmo = ibmmq.PMO(Options=CMQC.MQPMO_ALTERNATE_USER_AUTHORITY)
+    acts.put1(od, b"x", ibmmq.MD(), pmo)
+    queue = ibmmq.Queue(app, "ORDERS.IN", CMQC.MQOO_OUTPUT)
+    put = refused(lambda: queue.put(b"x", ibmmq.MD(), pmo))
+    assert put == CMQC.MQRC_OPTIONS_ERROR
+
+
 def test_who_makes_a_dynamic_queue_may_do_everything_with_it(connect: Connect) -> None:
     app, acts = connect("app"), connect("acts")
     od = ibmmq.OD(ObjectName=b"A.MODEL", DynamicQName=b"APP.MADE")

@@ -231,6 +231,17 @@ def test_no_context_is_none(qmgr: ibmmq.QueueManager) -> None:
     queue.get(None, found)
     assert found.PutApplType == CMQC.MQAT_NO_CONTEXT
     assert not found.UserIdentifier.strip()
+    assert (found.PutDate, found.PutTime) == (b" " * 8, b" " * 8)
+
+
+def test_a_type_of_application_that_is_set_needs_no_name(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_SET_ALL_CONTEXT)
+    said = ibmmq.MD(PutApplType=CMQC.MQAT_UNIX, ApplOriginData="abcd", PutDate="20200101")
+    queue.put("a", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    found = ibmmq.MD()
+    queue.get(None, found)
+    assert (found.PutApplType, found.ApplOriginData) == (CMQC.MQAT_UNIX, b"abcd")
+    assert not found.PutApplName.strip()
 
 
 def test_a_priority_that_is_too_high_is_a_warning(qmgr: ibmmq.QueueManager) -> None:

@@ -22,6 +22,7 @@ TOKEN_LENGTH: Final = 32  # MQ_ACCOUNTING_TOKEN_LENGTH
 OFFSET_MAX: Final = 999_999_999  # MQMD.Offset
 APPL_TYPE_DEFAULT: Final = 6  # MQAT_DEFAULT
 APPL_TYPE_QMGR: Final = 7  # MQAT_QMGR
+NO_DATE_TIME: Final = " " * 16
 LENGTH_UNDEFINED: Final = -1  # MQOL_UNDEFINED
 NONE_ASKED: Final = -1
 THE_QUEUE_MANAGER: Final = "\0"
@@ -38,9 +39,10 @@ class Details(Struct, array_like=True, gc=False):
     logical message. original_length: of the message that a report is about. priority_asked: what a
     put asked for beyond the highest priority there is (MQRC_PRIORITY_EXCEEDS_MAXIMUM).
     put_date_time: MQMD.PutDate and PutTime, 8 characters each with their blanks, if a program said
-    them; else empty, and they are those of Message.put_time_ms. putter: by whose authorities what
-    the queue manager puts for the message is put, if that is not the user of its context: who put
-    it, THE_QUEUE_MANAGER or NO_USER. Programs cannot set it.
+    them, NO_DATE_TIME if it asked for no context; else empty, and they are those of
+    Message.put_time_ms. putter: by whose authorities what the queue manager puts for the message is
+    put, if that is not the user of its context: who put it, THE_QUEUE_MANAGER or NO_USER. Programs
+    cannot set it.
     """
 
     accounting_token: bytes = b""

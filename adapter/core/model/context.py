@@ -66,7 +66,7 @@ def write_origin(message: MessageData, context: MessageContext) -> None:
     """Let the origin of a message be that of a context."""
     message.application = context.application
     details = message.details
-    is_usual = context.appl_type == APPL_TYPE_DEFAULT or not context.application
+    is_usual = context.appl_type == APPL_TYPE_DEFAULT
     if details is None and not (is_usual and not context.origin_data and not context.put_date_time):
         details = message.details = Details()
     if details is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from adapter.core.contract.details import Details
+from adapter.core.contract.details import APPL_TYPE_DEFAULT, Details
 from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.core.mq_layouts.dead_letter import stamps
@@ -19,7 +19,7 @@ from adapter.core.mq_layouts.whole_numbers import UNLIMITED, expiry_of
 CCSID_UTF_8 = 1208
 """Of the queue manager."""
 QUEUE_MANAGERS = (0, -2)  # MQCCSI_Q_MGR; and MQCCSI_INHERIT, which in an MQMD means the same
-_NONE = Details()
+_NONE = Details(appl_type=APPL_TYPE_DEFAULT)
 Field = Callable[[MessageData], Any]
 
 

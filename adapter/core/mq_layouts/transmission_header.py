@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from adapter.core.contract.details import APPL_TYPE_DEFAULT, Details
+from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
@@ -95,8 +95,6 @@ def to_xqh(message: MessageData, encoding: int, ccsid: int, format_: str) -> byt
         name: FIELDS[name](message) if name in FIELDS else 0 for name in _NAMES
     }
     values |= {"Encoding": encoding, "CodedCharSetId": ccsid, "Format": format_}
-    if message.details is None and (message.application or message.user):
-        values["PutApplType"] = APPL_TYPE_DEFAULT
     values |= {name: pad(values[name], length) for name, length in _TEXT_LENGTHS.items()}
     names = pad(to.queue, 48), pad(to.queue_manager, 48)
     values = {

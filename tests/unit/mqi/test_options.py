@@ -13,10 +13,17 @@ TABLES = {
     "OPEN": options.OPEN,
     "CLOSE": options.CLOSE,
     "PUT": options.PUT,
+    "PUT1": options.PUT1,
     "GET": options.GET,
     "MATCH": options.MATCH,
 }
 EACH = [(table, option) for table in TABLES.values() for option in table.table]
+
+
+def beside(table: OptionTable, options: int) -> int:
+    """One option of those that are needed beside these."""
+    wanted = [needed for needing, needed in table.needs if options & needing]
+    return sum(needed & -needed for needed in wanted)
 
 
 @each(EACH, lambda one: getattr(one, "name", ""))
@@ -24,7 +31,7 @@ def test_each_option_is_taken_or_refused_as_its_row_says(
     table: OptionTable, option: Option
 ) -> None:
     if not option.refused:
-        table.check(option.bits)
+        table.check(option.bits | beside(table, option.bits))
         return
     with pytest.raises(MqiFailure) as refused:
         table.check(option.bits)
@@ -50,3 +57,23 @@ def test_two_of_a_kind_are_refused() -> None:
     with pytest.raises(MqiFailure) as refused:
         options.GET.check(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT)
     assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "alone", "beside_it"),
+    [
+        ("OPEN", "MQOO_SAVE_ALL_CONTEXT MQOO_BROWSE", "MQOO_INPUT_SHARED"),
+        ("OPEN", "MQOO_PASS_IDENTITY_CONTEXT MQOO_INPUT_SHARED", "MQOO_OUTPUT"),
+        ("OPEN", "MQOO_PASS_ALL_CONTEXT MQOO_INPUT_SHARED", "MQOO_OUTPUT"),
+        ("OPEN", "MQOO_SET_IDENTITY_CONTEXT MQOO_INPUT_SHARED", "MQOO_OUTPUT"),
+        ("OPEN", "MQOO_SET_ALL_CONTEXT MQOO_INPUT_SHARED", "MQOO_OUTPUT"),
+        ("OPEN", "MQOO_NO_MULTICAST MQOO_INPUT_SHARED", "MQOO_OUTPUT"),
+        ("OPEN", "MQOO_CO_OP MQOO_INPUT_SHARED", "MQOO_BROWSE"),
+    ],
+)
+def test_some_options_need_another(name: str, alone: str, beside_it: str) -> None:
+    bits = sum(getattr(mq, option) for option in alone.split())
+    with pytest.raises(MqiFailure) as refused:
+        TABLES[name].check(bits)
+    assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
+    assert TABLES[name].check(bits | getattr(mq, beside_it))

@@ -24,7 +24,7 @@ from adapter.core.contract.commands import (
     Put,
     Request,
 )
-from adapter.core.contract.details import APPL_TYPE_DEFAULT
+from adapter.core.contract.details import APPL_TYPE_DEFAULT, NO_DATE_TIME
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason, Refusal
@@ -42,6 +42,9 @@ REQUIRED: Final = (
     (PASS_IDENTITY, PASS_IDENTITY | SET_IDENTITY, Reason.NOT_OPEN_FOR_PASS_IDENTITY),
 )
 """Option of a put, the modes of which its handle needs one, and the refusal without."""
+NONE: Final = MessageContext(put_date_time=NO_DATE_TIME)
+"""Of a message that is to have no context: it says so itself, with a type (MQAT_NO_CONTEXT) and a
+date and time that are blank."""
 
 
 def settle(
@@ -88,7 +91,7 @@ def _settle_asked(
     for option, modes, reason in REQUIRED:
         if asked & option and not handle.modes & modes:
             raise Refusal(reason, handle.name)
-    identity = origin = MessageContext() if asked & NO_CONTEXT else of_party(connection.party)
+    identity = origin = NONE if asked & NO_CONTEXT else of_party(connection.party)
     if asked & PASS_CONTEXT:
         saved = _saved_by(connection, command.context)
         identity = saved if asked & PASS_IDENTITY else identity

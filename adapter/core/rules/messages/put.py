@@ -10,7 +10,13 @@ from msgspec import structs
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract import message_fields as at
 from adapter.core.contract.commands import CONTEXT_OPTIONS, DEFERRED, OUTPUT, Put, Request
-from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT, Details
+from adapter.core.contract.details import (
+    APPL_TYPE_DEFAULT,
+    IN_GROUP,
+    OFFSET_MAX,
+    SEGMENT,
+    Details,
+)
 from adapter.core.contract.message import (
     EXPIRY_UNLIMITED,
     ID_LENGTH,
@@ -191,7 +197,7 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     if priority < 0:
         message.priority = defaults.def_priority
     elif priority > PRIORITY_MAX:
-        message.details = message.details or Details()
+        message.details = message.details or Details(appl_type=APPL_TYPE_DEFAULT)
         message.details.priority_asked = priority
         message.priority = PRIORITY_MAX
         warning = Reason.PRIORITY_TOO_HIGH

@@ -6,13 +6,14 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.details import Details
+from adapter.core.contract.details import NO_DATE_TIME, Details
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Party, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.context import context_of
+from adapter.core.mq_layouts.mqmd import FIELDS
 from tests.support.core import Client, client_on
 
 TOKEN = b"T" * 32
@@ -77,8 +78,24 @@ def test_a_put_that_sets_the_identity_says_nothing_of_the_origin(client: Client)
 
 def test_no_context_is_none(client: Client) -> None:
     got = put(client, said(), c.NO_CONTEXT)
-    assert (got.user, got.application, got.details) == ("", "", Details())
-    assert put(client, MessageData(b"a"), c.NO_CONTEXT).details is None
+    none = Details(appl_type=0, put_date_time=NO_DATE_TIME)
+    assert (got.user, got.application, got.details) == ("", "", none)
+    assert put(client, MessageData(b"a"), c.NO_CONTEXT).details == none
+
+
+def test_no_context_is_passed_as_none(client: Client) -> None:
+    reopen(client, c.SET_CONTEXT | c.SAVE_CONTEXT)
+    put(client, MessageData(b"a"), c.NO_CONTEXT)
+    got = put(client, said(), c.PASS_CONTEXT, 1)
+    none = Details(appl_type=0, put_date_time=NO_DATE_TIME)
+    assert (got.user, got.application, got.details) == ("", "", none)
+
+
+def test_only_who_asks_for_no_context_has_none(client: Client) -> None:
+    """A priority that is too high is noted with the message, and changes nothing of its origin."""
+    got = put(client, MessageData(b"a", priority=12))
+    assert got.details == Details(appl_type=6, priority_asked=12)
+    assert FIELDS["PutApplType"](MessageData()) == 6
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,14 @@ OPTIONS = (
     | mq.MQCBDO_EVENT_CALL
     | mq.MQCBDO_MC_EVENT_CALL
 )
+ASKED_BY = {
+    mq.MQCBCT_START_CALL: mq.MQCBDO_START_CALL,
+    mq.MQCBCT_STOP_CALL: mq.MQCBDO_STOP_CALL,
+    mq.MQCBCT_REGISTER_CALL: mq.MQCBDO_REGISTER_CALL,
+    mq.MQCBCT_DEREGISTER_CALL: mq.MQCBDO_DEREGISTER_CALL,
+}
+"""Kinds of calls without a message, and the option of MQCBD that asks for each."""
+OF_MESSAGES_ALONE = (mq.MQCBCT_START_CALL, mq.MQCBCT_STOP_CALL)
 NOT_CONSUMED = (
     mq.MQGMO_MSG_UNDER_CURSOR
     | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
@@ -60,6 +68,8 @@ class CallbackConsumer(Struct, eq=False):
     is_suspended: bool = False
     is_gone: bool = False
     """It was deregistered, or another one took its place: this one is not called any more."""
+    is_to_start: bool = False
+    """A function of the started connection has registered it: it is called for the start first."""
     told: int = 0
     """The reason code of a lasting failure that was reported; it is not reported again."""
     is_ready: bool = False
@@ -138,11 +148,15 @@ class ProgramFunctions:
         finally:
             self._caller = before
 
-    def tell_all(self, consumers: Iterable[CallbackConsumer], option: int, kind: int) -> None:
-        """Call those plainly that were registered with an option (MQCBDO_*)."""
+    def tell_all(self, consumers: Iterable[CallbackConsumer], kind: int) -> None:
+        """Call those plainly that asked for calls of a kind (MQCBCT_*) when they registered.
+
+        Starts and stops are those of consumers of messages alone.
+        """
         with self.calling():
             for consumer in consumers:
-                if consumer.cbd["Options"] & option:
+                is_told = consumer.opened is not None or kind not in OF_MESSAGES_ALONE
+                if is_told and consumer.cbd["Options"] & ASKED_BY[kind]:
                     self.plainly(consumer, kind)
 
     def tell_handlers(self, consumers: Iterable[CallbackConsumer], code: int, reason: int) -> None:

@@ -74,6 +74,11 @@ class Dispatcher:
         """Whether this thread is in a function of the connection."""
         return self._functions.are_here or self._events.is_this_thread
 
+    @property
+    def _is_started(self) -> bool:
+        """Whether consumers have been told of the start, and not of the stop."""
+        return self._watches.are_kept or self._consumption.state is STARTED
+
     def admits(self) -> bool:
         """Whether a function of the connection calls. MqiFailure(2500) if only those may."""
         if self._is_inside:
@@ -96,6 +101,10 @@ class Dispatcher:
             self._events.follow(self._session.channel)
         with self._changed:
             self._consumers[consumer.hobj] = consumer
+            if self._is_started and (known is None or known.is_to_start):
+                consumer.is_to_start = True
+                self._watches.ready.append(consumer)
+                self._changed.notify_all()
             if self._watches.are_kept:
                 self._watches.add(consumer)
         if consumer.cbd["Options"] & mq.MQCBDO_REGISTER_CALL and known is None:
@@ -164,9 +173,7 @@ class Dispatcher:
     def _start(self, *, is_waited_for: bool) -> None:
         with self._changed:
             self._is_waited_for, self._why = is_waited_for, None
-        self._functions.tell_all(
-            list(self._consumers.values()), mq.MQCBDO_START_CALL, mq.MQCBCT_START_CALL
-        )
+        self._functions.tell_all(list(self._consumers.values()), mq.MQCBCT_START_CALL)
         try:
             with self._changed:
                 if self._consumption.state is STOPPING:
@@ -210,10 +217,16 @@ class Dispatcher:
             raise self._why
 
     def close(self) -> None:
-        """MQDISC: stop, and tell nothing of the connection any more. MqiFailure(2219) inside."""
+        """MQDISC: stop, deregister all, and tell nothing any more. MqiFailure(2219) inside.
+
+        The connection is still there for the functions that are called, and its unit of work.
+        """
         if self._is_inside:
             raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
         self.control(mq.MQOP_STOP)
+        taken = [self._take_away(hobj) for hobj in list(self._consumers)]
+        gone = [consumer for consumer in taken if consumer is not None]
+        self._functions.tell_all(gone, mq.MQCBCT_DEREGISTER_CALL)
         self._consumption.to(ENDED)
         self._events.end()
 
@@ -251,7 +264,15 @@ class Dispatcher:
                 self._changed.wait()
 
     def _deliver(self, consumer: CallbackConsumer) -> None:
-        """Take a message that is there, and call the function with it; or report a failure."""
+        """Take a message that is there, and call the function with it; or report a failure.
+
+        One that is to start is called for that alone: if there is a message, its watch says so.
+        """
+        if consumer.is_to_start:
+            consumer.is_to_start = False
+            if not consumer.is_gone:
+                self._functions.tell_all([consumer], mq.MQCBCT_START_CALL)
+            return
         failure, consumer.failure = consumer.failure, None
         if not consumer.is_gone and not consumer.is_suspended:
             try:
@@ -318,9 +339,11 @@ class Dispatcher:
     def _finish(self) -> None:
         """It is stopping, and no function runs: end the watches, and tell of the stop."""
         self._watches.end()
-        self._functions.tell_all(
-            list(self._consumers.values()), mq.MQCBDO_STOP_CALL, mq.MQCBCT_STOP_CALL
-        )
+        consumers = list(self._consumers.values())
+        started = [one for one in consumers if not one.is_to_start]
+        for one in consumers:
+            one.is_to_start = False
+        self._functions.tell_all(started, mq.MQCBCT_STOP_CALL)
         with self._changed:
             self._is_served = False
             self._consumption.to(STOPPED)

@@ -327,3 +327,111 @@ def test_the_program_is_told_of_its_registrations(consuming: ibmmq.QueueManager)
     consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
     kinds = [heard.get(timeout=WAIT_S)["cbc"].CallType for _ in range(2)]
     assert kinds == [CMQC.MQCBCT_START_CALL, CMQC.MQCBCT_STOP_CALL]
+
+
+def hears(heard: "Results[Any]", options: int, kind: int = CMQC.MQCBT_MESSAGE_CONSUMER) -> Any:
+    """A description of a function that tells what kind of call it got, and of which object."""
+
+    def on_call(**said: Any) -> None:
+        heard.put((said["cbc"].CallType, said["cbc"].Hobj))
+
+    return ibmmq.CBD(CallbackFunction=on_call, CallbackType=kind, Options=options)
+
+
+STARTS_AND_STOPS = CMQC.MQCBDO_START_CALL | CMQC.MQCBDO_STOP_CALL
+REMOVING = ibmmq.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT)
+
+
+def test_a_function_that_another_registers_is_told_of_the_start(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    """When the other one returns, before any message, and as often as it is registered anew."""
+    heard: Results[Any] = Results()
+    first = ibmmq.Queue(consuming, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    second = ibmmq.Queue(consuming, "REPLIES", CMQC.MQOO_INPUT_SHARED)
+
+    def register(**said: Any) -> None:
+        second.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=hears(heard, STARTS_AND_STOPS))
+        second.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=hears(heard, STARTS_AND_STOPS))
+        heard.put("registered")
+
+    first.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=ibmmq.CBD(CallbackFunction=register))
+    with manager.connect() as other:
+        other.put("REPLIES", b"there already")
+        consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+        other.put("ORDERS", b"go")
+        hobj = second.get_handle()
+        assert heard.get(timeout=WAIT_S) == "registered"
+        assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_START_CALL, hobj)
+        assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_MSG_REMOVED, hobj)
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_STOP_CALL, hobj)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_START_CALL, hobj)
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_STOP_CALL, hobj)
+    assert heard.empty()
+
+
+def test_a_function_that_a_function_for_the_start_registers_is_told_of_it_once(
+    consuming: ibmmq.QueueManager,
+) -> None:
+    heard: Results[Any] = Results()
+    first = ibmmq.Queue(consuming, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    second = ibmmq.Queue(consuming, "REPLIES", CMQC.MQOO_INPUT_SHARED)
+
+    def register(**said: Any) -> None:
+        second.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=hears(heard, STARTS_AND_STOPS))
+
+    started = ibmmq.CBD(CallbackFunction=register, Options=CMQC.MQCBDO_START_CALL)
+    first.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=started)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    hobj = second.get_handle()
+    assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_START_CALL, hobj)
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S) == (CMQC.MQCBCT_STOP_CALL, hobj)
+    assert heard.empty()
+
+
+def test_starts_and_stops_are_no_matter_of_event_handlers(consuming: ibmmq.QueueManager) -> None:
+    heard: Results[Any] = Results()
+    handler = hears(heard, STARTS_AND_STOPS, CMQC.MQCBT_EVENT_HANDLER)
+    consuming.cb(operation=CMQC.MQOP_REGISTER, cbd=handler)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    assert heard.empty()
+
+
+def test_a_disconnection_deregisters_and_tells_so(manager: TestQueueManager) -> None:
+    """Every function that asked for it, while the connection and its unit of work are there."""
+    heard: Results[Any] = Results()
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    silent = ibmmq.Queue(qmgr, "ASIDE", CMQC.MQOO_INPUT_SHARED)
+    hobj = queue.get_handle()
+
+    def last(**said: Any) -> None:
+        qmgr.put1("REPLIES", b"bye", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        heard.put((said["cbc"].CallType, said["cbc"].Hobj))
+
+    deregistering = CMQC.MQCBDO_DEREGISTER_CALL
+    queue.cb(
+        md=ibmmq.MD(),
+        gmo=REMOVING,
+        cbd=ibmmq.CBD(CallbackFunction=last, Options=deregistering | CMQC.MQCBDO_STOP_CALL),
+    )
+    silent.cb(md=ibmmq.MD(), gmo=REMOVING, cbd=hears(heard, CMQC.MQCBDO_START_CALL))
+    handler = hears(heard, deregistering, CMQC.MQCBT_EVENT_HANDLER)
+    qmgr.cb(operation=CMQC.MQOP_REGISTER, cbd=handler)
+    qmgr.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S)[0] == CMQC.MQCBCT_START_CALL
+    qmgr.disconnect()
+    calls = [heard.get_nowait() for _ in range(3)]
+    assert calls[0] == (CMQC.MQCBCT_STOP_CALL, hobj)
+    assert set(calls[1:]) == {
+        (CMQC.MQCBCT_DEREGISTER_CALL, hobj),
+        (CMQC.MQCBCT_DEREGISTER_CALL, CMQC.MQHO_NONE),
+    }
+    assert heard.empty()
+    with manager.connect() as other:
+        assert other.queue("REPLIES").depth() == 2

@@ -373,7 +373,7 @@ class MessageTruncated(Error):
 @raised_for(
     Reason.OPTION_NOT_VALID_FOR_TYPE,
     "queue {name} cannot be opened for this",
-    "open a queue of another queue manager for output only",
+    "open a queue of another queue manager for output only; put to a model queue by opening it",
 )
 class OptionNotValidForType(Error):
     """An object of this type cannot be opened for this."""

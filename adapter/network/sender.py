@@ -45,12 +45,12 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import LowestPlaces
-from adapter.errors import Error
+from adapter.errors import Error, UnitTooLarge
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
 from adapter.network import port
 from adapter.network.backlog import AWAY_S, Backlog
-from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
+from adapter.network.dead_letters import has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
 from adapter.own_clients.client import (
@@ -158,6 +158,8 @@ class SenderSession:
         self._incarnation = 0
         self._open_topics: set[str] = set()
         self.limit = GET_MESSAGES
+        self.cuts_units = False
+        """Whether the rest of a unit is left: with its dead letters it was too large for one."""
 
     def run(self) -> None:
         """Send until the channel is closed. Raises Error, NetworkError."""
@@ -200,13 +202,17 @@ class SenderSession:
             self._channel.ask([request])
             left = self._channel.result(request, LowestPlaces)
             last = got[-1]
-            if left.following != last.unit or not has_destination(last):
+            if left.following != last.unit or not self._is_to_go_on(got, last.unit):
                 return left.lanes
             lacks = last.queue_unit_size - last.queue_unit_index - 1
             more = get_messages(handle, unit, 0, min(max(lacks, 1), GET_MESSAGES))
             if not more:
                 raise port.NetworkError(f"the rest of a unit on {self._queue} was not available")
             got += more
+
+    def _is_to_go_on(self, got: list[Delivered], unit: bytes) -> bool:
+        """Whether the rest of a unit belongs to what was got of it: dead letters go each alone."""
+        return not self.cuts_units and any(has_destination(m) for m in got if m.unit == unit)
 
     # To the topics.
 
@@ -337,6 +343,7 @@ class TransmissionSender:
         self._backlog = Backlog()
         self._began_s = time.monotonic()
         self._limit = GET_MESSAGES
+        self._cuts_units = False
         self._longest_s = PAUSE_S_MAX
         """The longest pause, after the last failure."""
         self._alike = 0
@@ -421,7 +428,7 @@ class TransmissionSender:
 
     def _send(self, channel: Channel) -> None:
         session = SenderSession(self._parts, self.queue, channel, self._figures)
-        session.limit = self._limit
+        session.limit, session.cuts_units = self._limit, self._cuts_units
         session.run()
 
     def _take_failure(self, error: Error | port.NetworkError) -> None:
@@ -435,13 +442,21 @@ class TransmissionSender:
         self._longest_s = MISSING_S_MAX if state == MISSING else PAUSE_S_MAX
         if isinstance(error, port.DestinationUnknown):
             self._longest_s = UNKNOWN_S_MAX
-        # Its own unit may have been too large: then the next one has one unit of the queue.
-        # And what comes before a message that no queue takes is sent without it.
-        is_of_unit = isinstance(error, (Error, NoDestinationError))
-        self._limit = 1 if is_of_unit else GET_MESSAGES
+        # What comes before the unit that failed is sent without it, and leaves the queue: else it
+        # would be sent again by each attempt, as long as its destination is not there.
+        self._limit = 1
+        self._cuts_units = _is_too_large(error)
 
     def _note(self, state: str, why: str) -> None:
         figures = self._figures
         if figures.state != state:
             figures.state, figures.since_s = state, time.monotonic()
         figures.error = why
+
+
+def _is_too_large(error: BaseException) -> bool:
+    """Whether something was refused because a unit has too many messages, or bytes."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, UnitTooLarge):
+        cause = cause.__cause__
+    return cause is not None

@@ -159,21 +159,51 @@ def test_units_that_wait_are_sent_together(two: Two, monkeypatch: pytest.MonkeyP
     assert len(appends.of("mq.QMB.in.QMA")) < 10
 
 
-def test_units_before_one_without_destination_are_sent(two: Two) -> None:
-    """A destination that is not there yet: what was put before does not wait for it."""
+def test_units_before_one_without_destination_are_sent_and_leave_the_queue(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A destination that is not there yet: what was put before neither waits for it nor is sent
+    again by each attempt.
+    """
     a, b = two
     network = transport_of(a)
     define_transmission_queue(a, "X")
     with a.connect() as here:
-        send(here, "QMB", "ORDERS", [b"0"])
-        assert bodies(b, 1) == [b"0"]
+        send(here, "QMB", "ORDERS", [b"first"])
+        assert bodies(b, 1) == [b"first"]
         network.is_away = True
         await_that(lambda: "away" in b.statistics()["network"]["receiver"]["trouble"])
-        send(here, "QMB", "ORDERS", [b"1"], transmission_queue="X")
+        for n in range(50):
+            send(here, "QMB", "ORDERS", [b"%d" % n], transmission_queue="X")
         send(here, "NOBODY", "ORDERS", [b"2"], transmission_queue="X")
+        appends = Appends(monkeypatch)
         network.is_away = False
-        assert bodies(b, 1) == [b"1"]
+        await_that(lambda: here.queue("X").depth() == 1)
+        assert bodies(b, 50) == [b"%d" % n for n in range(50)]
         await_that(lambda: "NOBODY" in str(sender(a, "X")["error"]))
+        sent, failures = appends.of("mq.QMB.in.QMA"), sender(a, "X")["failures"]
+        assert sum(sent) < 150
+        await_that(lambda: sender(a, "X")["failures"] != failures)
+        assert appends.of("mq.QMB.in.QMA") == sent
+
+
+def test_a_unit_with_a_dead_letter_in_its_midst_arrives_whole(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a get of the sender ends."""
+    monkeypatch.setattr(sending, "GET_MESSAGES", 2)
+    a, b = two
+    with a.connect() as here:
+        here.define_queue("DEAD")
+        a.mqsc("ALTER QMGR DEADQ(DEAD)\nDEFINE QREMOTE(R) RNAME(ORDERS) RQMNAME(QMB) XMITQ(QMB)")
+        appends = Appends(monkeypatch)
+        with here.unit():
+            here.put("R", b"debit")
+            here.put("QMB", b"not behind a header")
+            here.put("R", b"credit")
+        assert bodies(b, 2) == [b"debit", b"credit"]
+        assert appends.of("mq.QMB.in.QMA") == [2]
+        assert here.queue("DEAD").depth() == 1
 
 
 def test_a_destination_that_is_not_there_is_named(two: Two) -> None:
@@ -490,6 +520,24 @@ def test_a_unit_of_dead_letters_as_large_as_a_unit_may_be() -> None:
             found = [here.get("DEAD", timeout=WITHIN_S) for _ in range(40)]
             assert here.queue("QMB").depth() == 0
     assert [one.text for one in found if one] == [str(n) for n in range(40)]
+
+
+def test_a_unit_that_is_too_large_with_its_dead_letters_is_cut() -> None:
+    """It would wait for ever; as many messages as a unit may have have been got by then."""
+    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=40) as (a, b):
+        define_transmission_queue(a, "QMB")
+        a.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
+        a.mqsc("DEFINE QREMOTE(R) RNAME(ORDERS) RQMNAME(QMB) XMITQ(QMB)")
+        b.mqsc("DEFINE QLOCAL(ORDERS)")
+        with a.connect() as here:
+            with here.unit():
+                here.put("R", b"debit")
+                for n in range(38):
+                    here.put("QMB", str(n))
+                here.put("R", b"credit")
+            assert bodies(b, 2) == [b"debit", b"credit"]
+            assert here.queue("QMB").depth() == 0
+            assert here.queue("DEAD").depth() == 38
 
 
 def test_the_computer_of_msmq_is_in_the_directory(two: Two) -> None:

@@ -152,7 +152,7 @@ class NetworkReceiver:
         """See InboundReader."""
         self._held.add(term, topic, -size)
 
-    def trim(self, offsets: Mapping[str, int]) -> None:
+    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
         """Delete the records before these offsets: what they held is durable elsewhere."""
         self._commands.put(partial(_trim, self._transport, offsets))
 
@@ -253,6 +253,7 @@ class NetworkReceiver:
 
     def _take(self, records: list[port.ReceivedRecord | port.TopicLost]) -> None:
         ready: list[ReadyUnit] = []
+        self._leave_made_again({one.topic for one in records})
         for record in records:
             followed = self._followed.get(record.topic)
             if isinstance(record, port.TopicLost):
@@ -356,6 +357,16 @@ class NetworkReceiver:
         except port.NetworkError as error:
             self._note_problem(names.DIRECTORY_TOPIC, error)  # the others are read on
 
+    def _leave_made_again(self, topics: set[str]) -> None:
+        """Leave those topics that are not the ones that were followed: what was read is not of
+        these. Kafka's client reads on at the old one's offset (decision 16). Raises NetworkError.
+        """
+        followed = topics & self._followed.keys()
+        identities = self._transport.identities(list(followed)) if followed else {}
+        for topic in followed:
+            if identities.get(topic) != self._followed[topic].collector.topic_id:
+                self._leave_deleted(topic)
+
     def _wait_no_longer(self, topic: str, collector: InboundCollector) -> None:
         """See whether units are complete by now that have waited long for their rest."""
         try:
@@ -387,10 +398,15 @@ def _not_completed(
     return collector.wait_no_longer(now_s)
 
 
-def _trim(transport: port.Transport, offsets: Mapping[str, int]) -> None:
-    """Delete records; if that fails, they only take room, and go with later ones."""
+def _trim(transport: port.Transport, offsets: Mapping[tuple[str, str], int]) -> None:
+    """Delete records; if that fails, they only take room, and go with later ones. offsets: by topic
+    and its id: of one that was made again nothing is deleted.
+    """
     try:
-        transport.trim(offsets)
+        known = transport.identities([topic for topic, _ in offsets])
+        same = {topic: at for (topic, ident), at in offsets.items() if known.get(topic) == ident}
+        if same:
+            transport.trim(same)
     except port.NetworkError as error:
         log.warning("received records are not deleted", reason=str(error))
 

@@ -51,7 +51,7 @@ class InboundReader(Protocol):
     def note_taken(self, term: int, topic: str, size: int) -> None:
         """So many bytes wait no more."""
 
-    def trim(self, offsets: Mapping[str, int]) -> None:
+    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
         """Delete what lies before these offsets."""
 
 
@@ -158,7 +158,7 @@ class Inbound:
             }
             if moved:
                 self._trimmed |= moved
-                self._reader.trim({topic: offset for (topic, _), offset in moved.items()})
+                self._reader.trim(moved)
         found = term.qm.arrivals.positions.items()
         places = {(topic, at.topic_id): at.offset for topic, at in found}
         self._noted = (term.loop.entry_n, places)

@@ -8,12 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from adapter.format.names import DIRECTORY_TOPIC
+from adapter.format.names import DIRECTORY_TOPIC, inbound_topic
 from adapter.network import receiver
+from adapter.network.collecting import ReadyUnit
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.memory import MemoryFollower, MemoryNetwork
-from adapter.network.port import NetworkError, ReceivedRecord, TopicLost
+from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost
 from adapter.network.receiver import PAUSES_S, NetworkReceiver
+from tests.support.backlog import until
 
 WITHIN_S = 20.0
 
@@ -59,6 +61,23 @@ class MuteFollower(MemoryFollower):
 class MuteNetwork(MemoryNetwork):
     def follower(self) -> MemoryFollower:
         return MuteFollower(self)
+
+
+class FollowerByName(MemoryFollower):
+    """Reads on in a topic that was made again, as Kafka's client does if it has the offset."""
+
+    def _take(self) -> list[ReceivedRecord | TopicLost]:
+        topics = self._network.topics
+        for name, (_, offset) in list(self._next.items()):
+            if name not in topics or offset > topics[name].end:
+                return []  # the client says so minutes later
+            self._next[name] = topics[name].identity, offset
+        return super()._take()
+
+
+class NetworkByName(MemoryNetwork):
+    def follower(self) -> MemoryFollower:
+        return FollowerByName(self)
 
 
 class Pauses:
@@ -148,3 +167,50 @@ def test_who_is_not_in_the_directory_any_more_enters_itself_again(
     finally:
         receiving.stop()
     assert not tried.acquire(timeout=0), "once for each event"
+
+
+def plain(body: bytes) -> SentRecord:
+    return SentRecord(body, [("mq.queue", b"Q")])
+
+
+def test_a_topic_that_is_made_again_is_read_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its records are none of the old topic's, whose offset they are read on from; whenever the
+    next sweep is.
+    """
+    monkeypatch.setattr(receiver, "SWEEP_S", 3_600.0)
+    network, topic = NetworkByName(), inbound_topic("QM1", "")
+    given: list[ReadyUnit] = []
+    receiving = NetworkReceiver("QM1", network, Directory(), lambda _, units: given.extend(units))
+    receiving.start(lambda *_: None)
+    try:
+        receiving.begin_at(1, {})
+        until(lambda: topic in network.topics)
+        network.writer().append(topic, [plain(b"old"), plain(b"old, too")])
+        until(lambda: len(given) == 2)
+        network.delete(topic)
+        network.open(topic)
+        network.writer().append(topic, [plain(b"%d" % n) for n in range(4)])
+        until(lambda: len(given) == 6)
+    finally:
+        receiving.stop()
+    bodies = [one.given.messages[0].message.body for one in given]
+    assert bodies == [b"old", b"old, too", b"0", b"1", b"2", b"3"]
+    assert len({one.given.topic_id for one in given}) == 2
+
+
+def test_nothing_of_a_topic_that_was_made_again_is_deleted() -> None:
+    network = MemoryNetwork()
+    receiving = NetworkReceiver("QM1", network, Directory(), lambda _term, _units: None)
+    old = network.open("mq.QM1.in")
+    network.delete("mq.QM1.in")
+    network.open("mq.QM1.in")
+    network.open("mq.QM1.in.QM2")
+    for topic in ("mq.QM1.in", "mq.QM1.in.QM2"):
+        network.writer().append(topic, [plain(b"x")] * 3)
+    here = network.topics["mq.QM1.in.QM2"].identity
+    receiving.trim({("mq.QM1.in", old): 2, ("mq.QM1.in.QM2", here): 2, ("mq.gone", old): 1})
+    receiving._obey()
+    assert network.bounds("mq.QM1.in") == (0, 3)
+    assert network.bounds("mq.QM1.in.QM2") == (2, 3)

@@ -33,7 +33,7 @@ class Reader:
     def __init__(self) -> None:
         self.begun: list[tuple[int, dict[str, tuple[str, int]]]] = []
         self.taken: list[tuple[int, str, int]] = []
-        self.trimmed: list[dict[str, int]] = []
+        self.trimmed: list[dict[tuple[str, str], int]] = []
 
     def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:
         self.begun.append((term, dict(positions)))
@@ -41,7 +41,7 @@ class Reader:
     def note_taken(self, term: int, topic: str, size: int) -> None:
         self.taken.append((term, topic, size))
 
-    def trim(self, offsets: Mapping[str, int]) -> None:
+    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
         self.trimmed.append(dict(offsets))
 
 
@@ -179,10 +179,10 @@ def test_what_was_received_is_deleted_once_it_is_durable() -> None:
         await settle()
         site.deliver(1, 6)
         await settle()
-        assert site.reader.trimmed == [{TOPIC: 5}, {TOPIC: 6}], "each once"
+        assert site.reader.trimmed == [{(TOPIC, "id"): 5}, {(TOPIC, "id"): 6}], "each once"
         site.term.place(2, "made again")
         await settle()
-        assert site.reader.trimmed[-1] == {TOPIC: 2}, "it is another topic"
+        assert site.reader.trimmed[-1] == {(TOPIC, "made again"): 2}, "it is another topic"
 
     run(test)
 

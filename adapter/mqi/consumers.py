@@ -44,6 +44,8 @@ ASKED_BY = {
 }
 """Kinds of calls without a message, and the option of MQCBD that asks for each."""
 OF_MESSAGES_ALONE = (mq.MQCBCT_START_CALL, mq.MQCBCT_STOP_CALL)
+GONE = (mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_DAMAGED, mq.MQRC_Q_DELETED)
+"""Reasons after which a consumer has nothing more to wait for."""
 NOT_CONSUMED = (
     mq.MQGMO_MSG_UNDER_CURSOR
     | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
@@ -85,6 +87,21 @@ class CallbackConsumer(Struct, eq=False):
     def is_active(self) -> bool:
         """Whether it may be called with messages."""
         return self.opened is not None and not self.is_suspended
+
+    def note_failure(self, reason: int, pause_s: float) -> int | None:
+        """Note that a get failed; return what becomes of the consumer (MQCS_*), None if it was told
+        that already. pause_s: before the next get, if the reason may pass.
+        """
+        is_old, self.told = reason == self.told, reason
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
+            self.told = 0
+            return mq.MQCS_NONE
+        state = mq.MQCS_SUSPENDED_TEMPORARY
+        if reason in GONE:
+            state, self.is_suspended = mq.MQCS_SUSPENDED, True
+        else:
+            self.pause_s = pause_s
+        return None if is_old else state
 
     @property
     def room(self) -> int:
@@ -158,6 +175,21 @@ class ProgramFunctions:
                 is_told = consumer.opened is not None or kind not in OF_MESSAGES_ALONE
                 if is_told and consumer.cbd["Options"] & ASKED_BY[kind]:
                     self.plainly(consumer, kind)
+
+    def tell_start(self, consumer: CallbackConsumer) -> None:
+        """Call one that a function of the started connection has registered, for the start."""
+        consumer.is_to_start = False
+        if not consumer.is_gone:
+            self.tell_all([consumer], mq.MQCBCT_START_CALL)
+
+    def tell_stop(self, consumers: Iterable[CallbackConsumer]) -> None:
+        """Call those for the stop that were told of the start."""
+        started = []
+        for consumer in consumers:
+            if not consumer.is_to_start:
+                started.append(consumer)
+            consumer.is_to_start = False
+        self.tell_all(started, mq.MQCBCT_STOP_CALL)
 
     def tell_handlers(self, consumers: Iterable[CallbackConsumer], code: int, reason: int) -> None:
         """Call the event handlers with what concerns the whole connection."""

@@ -31,7 +31,7 @@ from adapter.mqi.consume_states import (
     ConsumeState,
     Consumption,
 )
-from adapter.mqi.consumers import Callback, CallbackConsumer, ProgramFunctions
+from adapter.mqi.consumers import GONE, Callback, CallbackConsumer, ProgramFunctions
 from adapter.mqi.getting import perform
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import MqiFailure
@@ -48,8 +48,6 @@ LOST = (
 """Reasons after which there is nothing more to wait for: the event handler is called."""
 NOT_MADE_AGAIN = (mq.MQRC_RECONNECT_QMID_MISMATCH, mq.MQRC_RECONNECT_TIMED_OUT)
 """The event handlers hear of these from ConnectionEvents."""
-GONE = (mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_DAMAGED, mq.MQRC_Q_DELETED)
-"""Reasons after which this consumer has nothing more to wait for."""
 
 
 class Dispatcher:
@@ -74,11 +72,6 @@ class Dispatcher:
         """Whether this thread is in a function of the connection."""
         return self._functions.are_here or self._events.is_this_thread
 
-    @property
-    def _is_started(self) -> bool:
-        """Whether consumers have been told of the start, and not of the stop."""
-        return self._watches.are_kept or self._consumption.state is STARTED
-
     def admits(self) -> bool:
         """Whether a function of the connection calls. MqiFailure(2500) if only those may."""
         if self._is_inside:
@@ -101,10 +94,8 @@ class Dispatcher:
             self._events.follow(self._session.channel)
         with self._changed:
             self._consumers[consumer.hobj] = consumer
-            if self._is_started and (known is None or known.is_to_start):
-                consumer.is_to_start = True
-                self._watches.ready.append(consumer)
-                self._changed.notify_all()
+            if self._watches.is_started and (known is None or known.is_to_start):
+                self._watches.add_start(consumer)
             if self._watches.are_kept:
                 self._watches.add(consumer)
         if consumer.cbd["Options"] & mq.MQCBDO_REGISTER_CALL and known is None:
@@ -269,9 +260,7 @@ class Dispatcher:
         One that is to start is called for that alone: if there is a message, its watch says so.
         """
         if consumer.is_to_start:
-            consumer.is_to_start = False
-            if not consumer.is_gone:
-                self._functions.tell_all([consumer], mq.MQCBCT_START_CALL)
+            self._functions.tell_start(consumer)
             return
         failure, consumer.failure = consumer.failure, None
         if not consumer.is_gone and not consumer.is_suspended:
@@ -316,15 +305,8 @@ class Dispatcher:
         if reason in GONE and consumer.hobj not in self._session.objects:
             self._take_away(consumer.hobj)
             return
-        state = mq.MQCS_SUSPENDED_TEMPORARY
-        if reason == mq.MQRC_NO_MSG_AVAILABLE:
-            state, consumer.told = mq.MQCS_NONE, 0
-        elif reason in GONE:
-            state, consumer.is_suspended = mq.MQCS_SUSPENDED, True
-        else:
-            consumer.pause_s = PAUSE_S
-        if reason != consumer.told:
-            consumer.told = 0 if reason == mq.MQRC_NO_MSG_AVAILABLE else reason
+        state = consumer.note_failure(reason, PAUSE_S)
+        if state is not None:
             with self._functions.calling():
                 self._functions.event(consumer, reason, state)
 
@@ -339,11 +321,7 @@ class Dispatcher:
     def _finish(self) -> None:
         """It is stopping, and no function runs: end the watches, and tell of the stop."""
         self._watches.end()
-        consumers = list(self._consumers.values())
-        started = [one for one in consumers if not one.is_to_start]
-        for one in consumers:
-            one.is_to_start = False
-        self._functions.tell_all(started, mq.MQCBCT_STOP_CALL)
+        self._functions.tell_stop(list(self._consumers.values()))
         with self._changed:
             self._is_served = False
             self._consumption.to(STOPPED)

@@ -48,6 +48,17 @@ class Watches:
         self.are_kept = False
         """Whether consumers have watches now."""
 
+    @property
+    def is_started(self) -> bool:
+        """Whether consumers have been told of the start, and not of the stop."""
+        return self.are_kept or self._consumption.state is STARTED
+
+    def add_start(self, consumer: CallbackConsumer) -> None:
+        """Have a consumer called for the start, before all else. Under the condition."""
+        consumer.is_to_start = True
+        self.ready.append(consumer)
+        self._changed.notify_all()
+
     def begin(self, consumers: Iterable[CallbackConsumer]) -> None:
         """Watch consumers. Under the condition. MqiFailure(2102) if there are no threads."""
         self.are_kept = True

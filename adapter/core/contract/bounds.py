@@ -17,6 +17,8 @@ MESSAGES_MAX: Final = 16_384
 """Of one put. A rule allows 10,000; an empty message, which is one byte, decodes to 256."""
 LANES_MAX: Final = 256
 """Of a queue."""
+LATEST_MS: Final = 253_402_300_799_999
+"""The last moment of the year 9999, in ms since 1970: no message says a later one."""
 WAIT_MAX_MS: Final = 2**31 - 1
 """MQGMO.WaitInterval is a 32-bit number."""
 

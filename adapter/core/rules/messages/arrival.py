@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from adapter.core.contract.arrivals import Arrival
+from adapter.core.contract.bounds import LATEST_MS
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
@@ -78,7 +79,8 @@ def complete(qm: QueueManager, queue: Destination | None, message: MessageData, 
     message.destination = ""
     if message.put_time_ms:
         message.delay_ms = 0  # the queue manager that it was put to has seen to it
-    if min(message.put_time_ms, message.expires_at_ms) < 0:
+    times = message.put_time_ms, message.expires_at_ms, message.deliver_at_ms
+    if min(times) < 0 or max(times) > LATEST_MS:
         return INVALID  # no queue manager says so; the copy on a topic could not have this time
     checked = queue or dead_letter_queue(qm)
     if checked is None:

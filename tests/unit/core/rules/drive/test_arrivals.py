@@ -2,12 +2,15 @@
 
 import itertools
 
+import pytest
+
 from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.bounds import LATEST_MS
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
@@ -347,3 +350,27 @@ def test_a_message_of_a_damaged_unit_is_a_dead_letter_with_all_that_it_says() ->
     assert dead.message.properties == {"colour": "red"}
     header = dead_letter.from_dlh(dead.message.body)
     assert (header.reason, header.destination) == (271, "Q")
+
+
+@pytest.mark.parametrize("time", ["put_time_ms", "expires_at_ms", "deliver_at_ms"])
+@pytest.mark.parametrize("at_ms", [-1, LATEST_MS + 1, 2**63 - 1, 2**70])
+def test_a_time_beyond_all_is_a_dead_letter_and_can_be_written(time: str, at_ms: int) -> None:
+    """What has come so late is in a snapshot too, and on the dead-letter queue's topic."""
+    at = site("Q", "DLQ")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    damaged = arrival("x", 1)
+    setattr(damaged.message, time, at_ms)
+    at.arrive(damaged)
+    assert at.core.queue("DLQ").depth == 1
+    at.core.crash_with_snapshot()
+    assert at.core.queue("DLQ").depth == 1
+
+
+def test_the_latest_time_is_kept() -> None:
+    at = site("Q")
+    latest = arrival("x", 1)
+    latest.message.expires_at_ms = LATEST_MS
+    at.arrive(latest)
+    assert at.core.queue("Q").depth == 1
+    at.core.crash_with_snapshot()
+    assert at.core.queue("Q").depth == 1

@@ -14,7 +14,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from adapter.channel.numbering import SessionNumbers
-from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
+from adapter.core.contract.commands import (
+    EXISTING,
+    Command,
+    Open,
+    OpenConsumer,
+    OpenTopic,
+    Subscribe,
+)
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
@@ -216,7 +223,9 @@ class Pending:
 
 def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
-    queue = Open(handle.number, handle.queue, handle.modes, "", handle.selection)
+    modes = handle.modes & ~EXISTING
+    queue = Open(handle.number, handle.queue, modes, "", handle.selection)
+    queue.existing = modes != handle.modes
     queue.queue_manager = handle.queue_manager
     queue.alternate_user = handle.alternate_user
     request = Pending(handle.opening or queue, when_lost, handle=handle)

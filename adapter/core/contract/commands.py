@@ -25,7 +25,7 @@ BROWSE: Final = 8
 INQUIRE: Final = 16
 SET: Final = 32
 CO_OP: Final = 64  # with BROWSE: one of a set of handles that share marks
-EXISTING: Final = 128  # a model is refused: what it would make would go with the handle
+EXISTING: Final = 128  # of a handle at its client, which says Open.existing for it
 
 # What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
 KEEP: Final = 0
@@ -70,7 +70,6 @@ NO_CONTEXT: Final = 33_554_432  # of options
 PASS_CONTEXT: Final = PASS_IDENTITY | PASS_ORIGIN
 SET_CONTEXT: Final = SET_IDENTITY | SET_ORIGIN
 CONTEXT_MODES: Final = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
-BESIDE_ACCESS: Final = CONTEXT_MODES | EXISTING  # modes that ask for no access
 CONTEXT_OPTIONS: Final = PASS_CONTEXT | SET_CONTEXT | NO_CONTEXT
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
@@ -107,15 +106,16 @@ class Open(Struct, array_like=True, tag=3):
     """Open a queue under a handle number that the client chooses (MQOPEN).
 
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
-    given dynamic_name, whose last * becomes something unique, unless modes say EXISTING, as they do
-    for one put alone (MQPUT1), whose message nothing could get. selection: gets and browses under
+    given dynamic_name, whose last * becomes something unique. selection: gets and browses under
     this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
     queue_manager: the queue's (MQOD.ObjectQMgrName), or an alias of one, or a transmission queue;
     empty: this one, or as the name says. A queue of another one is opened for output only, or for
     inquiries by its local name: puts go to a transmission queue. kafka_topic: instead of a queue's
     name, for output: the queue whose messages are written to this topic; it is made if there is
     none, and Opened says its name. alternate_user: by whose authorities it is opened
-    (MQOO_ALTERNATE_USER_AUTHORITY); "": those of the client.
+    (MQOO_ALTERNATE_USER_AUTHORITY); "": those of the client. existing: a model is refused, as for
+    one put alone (MQPUT1): what it makes would go with the handle, and the message with it. A queue
+    manager of an earlier release does not hear of it.
     """
 
     handle: int
@@ -126,6 +126,7 @@ class Open(Struct, array_like=True, tag=3):
     queue_manager: str = ""
     kafka_topic: str = ""
     alternate_user: str = ""
+    existing: bool = False
 
 
 class Close(Struct, array_like=True, tag=4):

@@ -39,6 +39,17 @@ def pad(text: str, length: int) -> bytes:
     return field.ljust(length)
 
 
+def length_of(text: str) -> int:
+    """Return how many bytes a text takes in a field.
+
+    >>> length_of("é")
+    2
+    """
+    if text.isascii():
+        return len(text)
+    return sum(len(_TO_BYTES.get(one) or one.encode("utf-8", "replace")) for one in text)
+
+
 def unpadded(field: bytes) -> str:
     """Read a field: up to the first NUL, without the blanks at its end."""
     text = field.partition(b"\0")[0].decode("utf-8", "surrogateescape").rstrip(" ")

@@ -6,7 +6,7 @@ MQDLH, the 172 bytes before the body. This module does not know who puts message
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, structs
 
@@ -21,6 +21,17 @@ ENCODING, CCSID = 546, 1208
 """Of a header, and so of the message that begins with one: little-endian numbers, UTF-8."""
 _ID, _VERSION = b"DLH ", 1
 _FIELDS = "4sii48s48sii8si28s8s8s"
+TEXT_LENGTHS: Final[dict[str, int]] = {
+    "destination": 48,
+    "destination_queue_manager": 48,
+    "format": 8,
+    "application": 28,
+    "put_date": 8,
+    "put_time": 8,
+}
+"""Bytes of each text of a header, in UTF-8."""
+NUMBERS: Final = ("reason", "encoding", "ccsid", "application_type")
+"""Those of 32 bits."""
 
 
 class DeadLetter(Struct, frozen=True, kw_only=True):
@@ -43,20 +54,21 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
 
 def to_dlh(header: DeadLetter) -> bytes:
     """Lay a header out as an MQDLH, 172 bytes, numbers little-endian (MQENC 546)."""
+    padded = {name: pad(getattr(header, name), size) for name, size in TEXT_LENGTHS.items()}
     return struct.pack(
         "<" + _FIELDS,
         _ID,
         _VERSION,
         header.reason,
-        pad(header.destination, 48),
-        pad(header.destination_queue_manager, 48),
+        padded["destination"],
+        padded["destination_queue_manager"],
         header.encoding,
         header.ccsid,
-        pad(header.format, 8),
+        padded["format"],
         header.application_type,
-        pad(header.application, 28),
-        pad(header.put_date, 8),
-        pad(header.put_time, 8),
+        padded["application"],
+        padded["put_date"],
+        padded["put_time"],
     )
 
 

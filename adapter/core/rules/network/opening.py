@@ -15,7 +15,7 @@ from adapter.core.rules.primitives import matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 ACCESS = c.INPUT | c.EXCLUSIVE | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.CO_OP
-MODES = ACCESS | c.BESIDE_ACCESS
+MODES = ACCESS | c.CONTEXT_MODES
 HANDLE_MAX = 2**31 - 1
 
 
@@ -33,8 +33,7 @@ def decide_open(qm: QueueManager, request: c.Request, command: c.Open) -> Decisi
     found = resolve.find(qm, command)
     queue = found.queue
     route = found.route
-    modes = command.modes & ~c.EXISTING
-    handle = QueueHandle(command.handle, queue, modes, found.alias, found.is_made, route)
+    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made, route)
     fits = matching.selection_for(queue, command.selection) if command.selection else None
     open_queue(qm, connection, handle, request.now_ms)
     if fits is not None:
@@ -58,12 +57,11 @@ def _open_topic(
     if ("topic", alias.target) not in qm.objects:
         text = f"its target topic {alias.target!r} does not exist"
         raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, text)
-    if not command.modes & c.OUTPUT or command.modes & ~(c.OUTPUT | c.INQUIRE | c.BESIDE_ACCESS):
+    if not command.modes & c.OUTPUT or command.modes & ~(c.OUTPUT | c.INQUIRE | c.CONTEXT_MODES):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
     topic = topic_strings.full_string(qm, alias.target, "")
-    modes = command.modes & ~c.EXISTING
-    connection.handles[command.handle] = TopicHandle(command.handle, topic, modes, alias)
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
     return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 
 

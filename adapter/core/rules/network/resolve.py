@@ -14,7 +14,7 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
-from adapter.core.contract.commands import BESIDE_ACCESS, BROWSE, EXISTING, INQUIRE, OUTPUT, Open
+from adapter.core.contract.commands import BROWSE, CONTEXT_MODES, INQUIRE, OUTPUT, Open
 from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
@@ -57,7 +57,7 @@ def find(qm: QueueManager, command: Open) -> Found:
             return _remote(command, route, made)
         queue = qm.queues.get(name)
     if queue is not None:
-        if command.modes & ~(BROWSE | INQUIRE | BESIDE_ACCESS):
+        if command.modes & ~(BROWSE | INQUIRE | CONTEXT_MODES):
             check_of_mq(queue)
         return Found(queue)
     kind = naming.kind_of(qm, name)
@@ -67,7 +67,7 @@ def find(qm: QueueManager, command: Open) -> Found:
     if isinstance(attributes, AliasAttributes):
         return _behind(qm, command, attributes)
     assert isinstance(attributes, ModelAttributes), kind
-    if command.modes & EXISTING:
+    if command.existing:
         text = "it is a model queue: open it, then put"
         raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, name, text)
     return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
@@ -78,7 +78,7 @@ def _export(qm: QueueManager, command: Open) -> Found:
     topic = command.kafka_topic
     if command.queue or command.queue_manager or command.dynamic_name:
         raise Refusal(Reason.OPTIONS_ERROR, topic, "it is a topic of Kafka: name no queue with it")
-    if command.modes & ~(OUTPUT | INQUIRE | BESIDE_ACCESS):
+    if command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
         text = "it is a topic of Kafka: open it for output"
         raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, topic, text)
     made = MadeQueues()
@@ -96,7 +96,7 @@ def _remote(
     if isinstance(route, NoRoute):
         raise route.refusal()
     allowed = OUTPUT if route.definition is None else OUTPUT | INQUIRE
-    if command.modes & ~(allowed | BESIDE_ACCESS):
+    if command.modes & ~(allowed | CONTEXT_MODES):
         to = route.transmission
         text = f"it is queue {to.queue} of queue manager {to.queue_manager}: open it for output"
         raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, command.queue, text)

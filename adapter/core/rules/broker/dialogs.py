@@ -78,7 +78,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
         catalog.priority(qm, command.contract, command.from_service, command.to_service),
         lifetime_ms=request.now_ms + command.lifetime_ms if command.lifetime_ms else 0,
     )
-    work.changes[command.handle] = EndpointChange(begun)
+    work.change(command.handle, begun)
     qm.conversations.count_begun(begun, 1)
     return Decision([], Done(), qm.entry_n)
 
@@ -128,7 +128,7 @@ def change_of(
     state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
     queue = catalog.that_queue(qm, state.queue)
     lock(queue, queue.groups.need(state.group), unit)
-    return work_of(unit).changes.setdefault(handle, EndpointChange())
+    return work_of(unit).change(handle)
 
 
 def check_lock(
@@ -203,7 +203,7 @@ def _far_queue(qm: QueueManager, state: ConversationSet) -> LocalQueue | None:
 def hold(unit: UnitOfWork, change: EndpointChange, message: MessageData) -> None:
     """Keep the next message of an endpoint until the unit ends."""
     change.sent += 1
-    work_of(unit).sends.append(message)
+    work_of(unit).sends.add(message)
     unit.hold_send(message, weight(message))
 
 

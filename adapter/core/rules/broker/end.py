@@ -11,7 +11,6 @@ from msgspec import structs
 
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
@@ -72,9 +71,7 @@ def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWo
 
 def _drop_sends(unit: UnitOfWork, state: ConversationSet) -> None:
     """Send nothing of what the unit was to send for a side of a conversation."""
-    work = work_of(unit)
-    dropped = [one for one in work.sends if _is_sent_by(one, state)]
-    work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
+    dropped = work_of(unit).sends.drop((state.conversation, state.is_initiator))
     unit.hold_less(dropped, sum(weight(one) for one in dropped))
 
 
@@ -83,13 +80,6 @@ def _show(qm: QueueManager, endpoint: Endpoint) -> None:
     state = endpoint.state
     if qm.conversations.endpoints.get(state.handle) is endpoint and not state.is_ended:
         catalog.that_queue(qm, state.queue).groups.show(endpoint)
-
-
-def _is_sent_by(message: MessageData, state: ConversationSet) -> bool:
-    header = message.broker
-    assert header is not None, "it was made with one"
-    side = header.conversation, header.from_initiator
-    return side == (state.conversation, state.is_initiator)
 
 
 def _check(command: b.BrokerEnd) -> None:

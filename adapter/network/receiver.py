@@ -202,7 +202,8 @@ class NetworkReceiver:
     def _read_on(self) -> None:
         """Read until it is stopped, or something fails."""
         if self._in_a_row:
-            self._identities()  # whether Kafka answers: until then nobody else looks for it
+            own = names.inbound_topic(self._name, "")  # whether Kafka answers: else no consumer
+            self._transport.identities([own])
         self._follower = follower = self._transport.follower()
         self._problems.clear()
         self._wanted[names.DIRECTORY_TOPIC] = ""
@@ -253,7 +254,8 @@ class NetworkReceiver:
 
     def _take(self, records: list[port.ReceivedRecord | port.TopicLost]) -> None:
         ready: list[ReadyUnit] = []
-        self._leave_made_again({one.topic for one in records})
+        for topic in _made_again(self._transport, self._followed, {one.topic for one in records}):
+            self._leave_deleted(topic)
         for record in records:
             followed = self._followed.get(record.topic)
             if isinstance(record, port.TopicLost):
@@ -345,9 +347,9 @@ class NetworkReceiver:
 
     def _sweep(self) -> None:
         """See whether the topics are still the same ones; wait no longer for the rest of units."""
-        identities = self._identities()
+        gone = _made_again(self._transport, self._followed, set(self._followed))
         for topic, followed in list(self._followed.items()):
-            if identities.get(topic) != followed.collector.topic_id:
+            if topic in gone:
                 self._leave_deleted(topic)
             elif not followed.is_paused and not followed.collector.later:
                 self._wait_no_longer(topic, followed.collector)
@@ -356,16 +358,6 @@ class NetworkReceiver:
                 self._leave_deleted(names.DIRECTORY_TOPIC)
         except port.NetworkError as error:
             self._note_problem(names.DIRECTORY_TOPIC, error)  # the others are read on
-
-    def _leave_made_again(self, topics: set[str]) -> None:
-        """Leave those topics that are not the ones that were followed: what was read is not of
-        these. Kafka's client reads on at the old one's offset (decision 16). Raises NetworkError.
-        """
-        followed = topics & self._followed.keys()
-        identities = self._transport.identities(list(followed)) if followed else {}
-        for topic in followed:
-            if identities.get(topic) != self._followed[topic].collector.topic_id:
-                self._leave_deleted(topic)
 
     def _wait_no_longer(self, topic: str, collector: InboundCollector) -> None:
         """See whether units are complete by now that have waited long for their rest."""
@@ -380,10 +372,17 @@ class NetworkReceiver:
             self._follower.leave(topic)
         self._lose(port.TopicLost(topic, "it was deleted"))
 
-    def _identities(self) -> dict[str, str]:
-        """Ask for those of the topics that are followed; for its own, at least."""
-        own = names.inbound_topic(self._name, "")
-        return self._transport.identities(list(self._followed) or [own])
+
+def _made_again(
+    transport: port.Transport, followed: Mapping[str, FollowedTopic], asked: set[str]
+) -> list[str]:
+    """Return which of these topics are not there, or not the ones that were followed: what was read
+    is not of those. Kafka's client reads on at the old one's offset (decision 16). Raises
+    NetworkError.
+    """
+    topics = asked & followed.keys()
+    identities = transport.identities(list(topics)) if topics else {}
+    return [one for one in topics if identities.get(one) != followed[one].collector.topic_id]
 
 
 def _not_completed(

@@ -63,8 +63,8 @@ from adapter.server.token_settings import TokenSettings
 from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
-from adapter.topics.admin import DAY_MS
 from adapter.topics.memory import MemoryTopics
+from adapter.topics.specs import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 

@@ -33,7 +33,7 @@ from adapter.ledger.port import LedgerUnavailable, Raw
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.progress import ever_written, topics_like
 from adapter.movers.settings import EVENTS, PARTITIONS, STREAM, MoverSettings
-from adapter.topics import admin
+from adapter.topics import admin, specs
 from adapter.topics.port import MessageMissingError, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 
@@ -142,17 +142,17 @@ class KafkaRestoreTarget:
 
     def begin(self, queues: dict[str, int]) -> None:
         name, settings = self._name, self._settings
-        self._topics.ensure([admin.ledger_spec(self._ledger.topic)])
+        self._topics.ensure([specs.ledger_spec(self._ledger.topic)])
         self._pouring = Pouring(self._ledger)
         self._pouring.pour(self._ledger.topic, PARTITION, self._mark)
         self._pouring.flush()
         topics = [names.queue_topic(name, *queue) for queue in queues.items()]
         self._topics.ensure(
             [
-                admin.snapshots_spec(names.snapshots_topic(name)),
-                admin.progress_spec(settings.progress_topic, len(PARTITIONS)),
-                admin.events_spec(names.events_topic(name), settings.topics),
-                *(admin.queue_spec(topic, LANES) for topic in topics),
+                specs.snapshots_spec(names.snapshots_topic(name)),
+                specs.progress_spec(settings.progress_topic, len(PARTITIONS)),
+                specs.events_spec(names.events_topic(name), settings.topics),
+                *(specs.queue_spec(topic, LANES) for topic in topics),
             ]
         )
 

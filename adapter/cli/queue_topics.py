@@ -13,7 +13,8 @@ from adapter.cli import cluster, output
 from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.format import names
-from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings
+from adapter.topics.admin import TopicAdmin, TopicError
+from adapter.topics.specs import TopicSettings
 
 
 class QueueTopic(Struct, frozen=True):

@@ -55,7 +55,8 @@ from adapter.movers.settings import (
 )
 from adapter.movers.socket_timeout import SocketTimeout
 from adapter.movers.transactions import AlternatingProducers, Transactional
-from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings, progress_spec
+from adapter.topics.admin import TopicAdmin, TopicError
+from adapter.topics.specs import TopicSettings, progress_spec
 
 ANSWER_S = 10.0
 LOOK_S = 1.0

@@ -10,7 +10,8 @@ from adapter.format.movable import Movable, decode_events
 from adapter.movers.batch import CopyBatch
 from adapter.movers.projection import OnDelivery
 from adapter.movers.settings import EVENTS, PARTITIONS, MoverSettings
-from adapter.topics.admin import TopicAdmin, events_spec, progress_spec
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import events_spec, progress_spec
 
 TOPIC_PARTITION = 0  # one, so that events have one order
 

@@ -15,7 +15,7 @@ from adapter.ledger.kafka_settings import ANSWER_BYTES_MAX, ASSIGNED, RECONNECTS
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.logs import LogSettings
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 PROGRESS_READER = "mqk-mover-progress"
 """Client and group of consumers that read what is committed."""

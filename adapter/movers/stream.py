@@ -26,8 +26,9 @@ from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
 from adapter.movers.recorded import seq_of
 from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
-from adapter.topics.admin import TopicAdmin, TopicError, TopicSpec, progress_spec, queue_spec
+from adapter.topics.admin import TopicAdmin, TopicError
 from adapter.topics.decoder import RecordDecoder
+from adapter.topics.specs import TopicSpec, progress_spec, queue_spec
 
 RECORD_BYTES: Final = 64
 """What Kafka's format adds to a body and a descriptor, at most."""

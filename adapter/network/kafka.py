@@ -22,15 +22,8 @@ from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, er
 from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
-from adapter.topics.admin import (
-    TopicAdmin,
-    TopicError,
-    TopicSettings,
-    TopicSpec,
-    directory_spec,
-    inbound_spec,
-    settings_for,
-)
+from adapter.topics.admin import TopicAdmin, TopicError, settings_for
+from adapter.topics.specs import TopicSettings, TopicSpec, directory_spec, inbound_spec
 
 PARTITION = 0
 ANSWER_S = 10.0

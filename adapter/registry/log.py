@@ -29,7 +29,7 @@ from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.topics import admin as topics
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings, schemas_spec
 
 SCHEMAS = "_schemas"
 """The default topic."""
@@ -199,7 +199,7 @@ class TopicLog:
             if copies := self._replication:
                 wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
             with topics.TopicAdmin(servers, wanted, client) as admin:
-                admin.ensure([topics.schemas_spec(self.topic)])
+                admin.ensure([schemas_spec(self.topic)])
         except topics.TopicError as error:
             raise LedgerUnavailable(str(error), retriable=error.retriable) from error
         source = LedgerSource(settings)

@@ -36,17 +36,9 @@ from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
 from adapter.server.topics import TopicLinks
-from adapter.topics.admin import (
-    DAY_MS,
-    TopicAdmin,
-    TopicError,
-    TopicSettings,
-    TopicSpec,
-    ledger_spec,
-    settings_for,
-    snapshots_spec,
-)
+from adapter.topics.admin import TopicAdmin, TopicError, settings_for
 from adapter.topics.reader import KafkaPageReader
+from adapter.topics.specs import DAY_MS, TopicSettings, TopicSpec, ledger_spec, snapshots_spec
 from adapter.topics.trim import KafkaTrimmer
 
 __all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]

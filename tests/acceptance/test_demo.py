@@ -17,7 +17,7 @@ from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.ledger.kafka_settings import BATCH_BY_BATCH
 from adapter.topics.admin import TopicAdmin as KafkaTopics
-from adapter.topics.admin import TopicSettings, queue_spec
+from adapter.topics.specs import TopicSettings, queue_spec
 from mqk_demo import checker
 from mqk_demo.checker import FoundRecord
 from tests.support.shared_kafka import AnyKafka

@@ -9,7 +9,8 @@ from confluent_kafka.admin import AdminClient
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import RECORD_BYTES_MAX, Ledger, LedgerReader, Position
-from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings, ledger_spec
 from tests.support.topic_settings import configure
 
 WAIT_S = 20.0

@@ -8,7 +8,8 @@ from confluent_kafka import Producer
 from adapter.network.kafka import KafkaTransport
 from adapter.network.memory import MemoryNetwork
 from adapter.network.port import NetworkError, Transport
-from adapter.topics.admin import TopicSettings, admin_client
+from adapter.topics.admin import admin_client
+from adapter.topics.specs import TopicSettings
 from tests.contract.transport_contract import TransportContract, records
 from tests.support.backlog import until
 from tests.support.shared_kafka import AnyKafka

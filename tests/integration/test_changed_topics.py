@@ -18,7 +18,8 @@ from adapter.ledger.port import LedgerMismatch
 from adapter.owner.storage import HousekeepingBounds
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin, TopicSettings
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure

@@ -13,7 +13,8 @@ from adapter.movers.open_lanes import LaneEnds
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.network.kafka import KafkaTransport
 from adapter.network.port import SentRecord
-from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec, settings_for
+from adapter.topics.admin import TopicAdmin, settings_for
+from adapter.topics.specs import TopicSettings, ledger_spec
 from tests.support.shared_kafka import AnyKafka
 
 TRIES = 15

@@ -36,7 +36,8 @@ from adapter.network.port import SentRecord
 from adapter.registry import topic as registry_topic
 from adapter.server.kafka_wiring import KafkaSettings, Wired, wire
 from adapter.server.own_schemas import ON_TOPIC
-from adapter.topics.admin import TopicAdmin, TopicSettings, progress_spec
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings, progress_spec
 from spark_jobs import ranges
 from spark_jobs.spans import SpanReader
 from spark_jobs.topics import choose

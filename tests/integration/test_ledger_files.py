@@ -25,7 +25,8 @@ from adapter.movers.thread import MoverThread
 from adapter.owner.housekeeping import Housekeeping
 from adapter.server.movers import NoMovers
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin, TopicSettings
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

@@ -23,7 +23,8 @@ from adapter.ledger.kafka_reader import Whole, read_values
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.localkafka import LocalKafka
-from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess

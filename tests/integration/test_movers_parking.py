@@ -20,7 +20,7 @@ from adapter.movers.errors import Doubtful
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import AlternatingProducers
-from adapter.topics.admin import queue_spec
+from adapter.topics.specs import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

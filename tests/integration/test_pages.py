@@ -8,8 +8,9 @@ from confluent_kafka import Producer
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.unit_records import Placed
 from adapter.format import descriptor, names
-from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
+from adapter.topics.admin import TopicAdmin
 from adapter.topics.reader import SINGLE_READ_ON, KafkaPageReader
+from adapter.topics.specs import TopicSettings, queue_spec
 from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 20.0

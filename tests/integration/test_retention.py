@@ -15,9 +15,10 @@ from adapter.core.contract.message import MessageData as Put
 from adapter.format import descriptor, names
 from adapter.ledger.kafka_settings import BATCH_BY_BATCH
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
+from adapter.topics.admin import TopicAdmin
 from adapter.topics.port import ALL, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
+from adapter.topics.specs import TopicSettings, queue_spec
 from adapter.topics.trim import KafkaTrimmer
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka

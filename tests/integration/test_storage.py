@@ -16,7 +16,8 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.owner.parts import OwnerSettings
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin, TopicSettings
+from adapter.topics.admin import TopicAdmin
+from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka
 

@@ -11,9 +11,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.localkafka import free_port
-from adapter.topics.admin import (
-    TopicAdmin,
-    TopicError,
+from adapter.topics.admin import TopicAdmin, TopicError, settings_for
+from adapter.topics.specs import (
     TopicSettings,
     TopicSpec,
     events_spec,
@@ -21,7 +20,6 @@ from adapter.topics.admin import (
     progress_spec,
     queue_spec,
     schemas_spec,
-    settings_for,
 )
 from tests.support.backlog import until
 from tests.support.shared_kafka import AnyKafka

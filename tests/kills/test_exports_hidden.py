@@ -21,7 +21,7 @@ from adapter.format.exports import ExportedRecord, ExportProgress, origin_of
 from adapter.localkafka import LocalKafka
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import KafkaCluster
-from adapter.topics.admin import TopicSettings, TopicSpec, progress_spec
+from adapter.topics.specs import TopicSettings, TopicSpec, progress_spec
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic, row_of
 from tests.support.feed_site import WITHIN_S

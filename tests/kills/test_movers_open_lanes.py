@@ -23,8 +23,8 @@ from adapter.movers.stream import Stream
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import AlternatingProducers, of_mover
 from adapter.movers.writer import CopyWriter
-from adapter.topics.admin import TopicSpec, ledger_spec, progress_spec, queue_spec
 from adapter.topics.reader import KafkaPageReader
+from adapter.topics.specs import TopicSpec, ledger_spec, progress_spec, queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

@@ -530,7 +530,7 @@ class ConversationWork:
         total = 0
         for connection in qm.connections.values():
             for unit in connection.units.values():
-                sends = unit.broker.sends if unit.broker is not None else []
+                sends = [] if unit.broker is None else list(unit.broker.sends)
                 put = [*(message for _, message in unit.puts), *sends]
                 held = sum(len(one.body) for one in put)
                 held += sum(stored.length for _, stored in unit.gets)

@@ -31,7 +31,7 @@ from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.owner import housekeeping, replay, retention, retries, snapshots
 from adapter.owner.storage import FOREVER, HousekeepingBounds, Storage
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
 from tests.simulation.copies import Copies

@@ -34,7 +34,8 @@ from adapter.movers import (
 )
 from adapter.movers.errors import Doubtful
 from adapter.movers.open_lanes import OpenLane
-from adapter.topics.admin import TopicError, TopicSpec
+from adapter.topics.admin import TopicError
+from adapter.topics.specs import TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
 AFTER_COMMIT = "mover crash after commit"

@@ -17,8 +17,9 @@ from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
+from adapter.topics.admin import TopicAdmin
 from adapter.topics.decoder import is_no_message
+from adapter.topics.specs import TopicSettings, ledger_spec
 from tests.support import ends
 
 WAIT_S = 30.0

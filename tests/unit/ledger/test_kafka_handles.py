@@ -16,7 +16,7 @@ from adapter.ledger.kafka_ready import OwnerProducer
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 from tests.support.examples import examples
 
 COUNT = examples(1_100)

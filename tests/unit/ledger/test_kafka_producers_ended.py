@@ -31,8 +31,9 @@ from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.transactions import AlternatingProducers, of_mover
 from adapter.registry.log import TopicLog
 from adapter.topics import events, trim
-from adapter.topics.admin import TopicAdmin, TopicSettings, settings_for
+from adapter.topics.admin import TopicAdmin, settings_for
 from adapter.topics.events import EventReader
+from adapter.topics.specs import TopicSettings
 from adapter.topics.trim import KafkaTrimmer
 
 NOWHERE = "127.0.0.1:1"

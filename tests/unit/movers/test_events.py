@@ -9,7 +9,7 @@ from adapter.format import entries, events
 from adapter.movers.batch import CopyBatch
 from adapter.movers.events import Events
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 SETTINGS = MoverSettings(
     queue_manager="QM1",

@@ -15,7 +15,7 @@ from adapter.movers.mover import Mover
 from adapter.movers.pace import BUSY_BYTES
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 from tests.simulation import transactions as t
 
 COUNT = 20

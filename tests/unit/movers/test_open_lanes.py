@@ -19,7 +19,7 @@ from adapter.movers.errors import Doubtful
 from adapter.movers.open_lanes import Ending, Endings, LaneEnds, OpenLane, endings
 from adapter.movers.parking import CatchUp, first_seqs
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 COMMIT, ABORT = Ending.COMMIT, Ending.ABORT
 UNIT = bytes(24)

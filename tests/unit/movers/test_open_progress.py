@@ -24,7 +24,7 @@ from adapter.movers.recorded import copied_messages, lanes_behind
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.movers.transactions import PRODUCERS
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 from tests.simulation import transactions as t
 
 SETTINGS = MoverSettings(

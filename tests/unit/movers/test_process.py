@@ -11,7 +11,7 @@ from adapter import launch
 from adapter.movers import process
 from adapter.movers.process import MoverProcess, MoverSettings
 from adapter.movers.settings import KafkaCluster
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 NOWHERE = KafkaCluster("127.0.0.1:1")
 SETTINGS = MoverSettings(

@@ -20,7 +20,7 @@ from adapter.movers.transactions import (
     COMMIT_TIMEOUT_S,
     Trouble,
 )
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 OPTIONS = {
     "security.protocol": "SSL",

@@ -14,7 +14,7 @@ from adapter.movers.batch import CopyBatch
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import BATCH_BYTES, KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
-from adapter.topics.admin import TopicSettings, TopicSpec
+from adapter.topics.specs import TopicSettings, TopicSpec
 
 SETTINGS = MoverSettings(
     queue_manager="QM1",

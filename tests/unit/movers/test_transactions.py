@@ -21,7 +21,7 @@ from adapter.movers.transactions import (
     AlternatingProducers,
     of_mover,
 )
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 SETTINGS = MoverSettings(
     queue_manager="QM1",

@@ -13,7 +13,7 @@ from adapter.network.collecting import INCOMPLETE_S
 from adapter.network.kafka import KafkaTopicWriter, KafkaTransport
 from adapter.network.port import NetworkError, SentRecord
 from adapter.server.kafka_wiring import KafkaSettings, Wired
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 
 def test_a_writer_has_one_batch_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:

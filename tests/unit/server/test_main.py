@@ -18,7 +18,7 @@ from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import settings_of
 from adapter.server.settings import ServerSettings
 from adapter.setting_rows import SETTINGS
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 
 def test_a_line_that_nobody_reads_is_no_failure() -> None:

@@ -26,7 +26,7 @@ from adapter.server.metrics import (
     STANDBYS,
     MetricsSnapshot,
 )
-from adapter.topics.admin import TopicSettings
+from adapter.topics.specs import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {

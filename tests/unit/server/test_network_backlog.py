@@ -129,7 +129,7 @@ def test_what_a_later_release_has_sent_waits_until_this_one_is_upgraded(
         assert there.get("ORDERS") is None
     b.stop()
     for record in network_of(a).topics[TOPIC].records:  # the release that is started knows it
-        headers = dict(record.headers)
+        headers = dict(record.headers or {})
         headers[descriptor.HEADER] = (
             bytes((descriptor.VERSION,)) + (headers[descriptor.HEADER] or b"")[1:]
         )

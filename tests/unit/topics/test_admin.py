@@ -10,10 +10,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from adapter.topics import admin
-from adapter.topics.admin import (
+from adapter.topics.admin import TopicAdmin, TopicError, remedies, setting_problems
+from adapter.topics.specs import (
     TIMESTAMP_MS_MAX,
-    TopicAdmin,
-    TopicError,
     TopicSettings,
     TopicSpec,
     directory_spec,
@@ -21,8 +20,6 @@ from adapter.topics.admin import (
     ledger_spec,
     progress_spec,
     queue_spec,
-    remedies,
-    setting_problems,
     snapshots_spec,
 )
 
@@ -273,6 +270,32 @@ def test_topics_are_created_as_soon_as_a_broker_has_been_heard_of(
     topics = TopicAdmin("k:9092", SETTINGS)
     assert topics._create([ledger_spec("new"), ledger_spec("there")]) == ["new"]
     assert kafka.asked == [["new", "there"], ["new"], ["new"]]
+
+
+class Forbidding:
+    """A Kafka with the topic "there", where nobody may create topics any more."""
+
+    def create_topics(self, new: list[Any], **_: object) -> dict[str, Future[None]]:
+        futures: dict[str, Future[None]] = {one.topic: Future() for one in new}
+        for future in futures.values():
+            denied = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied")
+            future.set_exception(KafkaException(denied))
+        return futures
+
+    def list_topics(self, name: str, _timeout_s: float) -> SimpleNamespace:
+        partitions = {0: None} if name == "there" else {}
+        return SimpleNamespace(topics={name: SimpleNamespace(partitions=partitions)})
+
+
+def test_who_may_not_create_topics_goes_on_with_those_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many take the right away after the set-up."""
+    monkeypatch.setattr(admin, "admin_client", lambda *_: Forbidding())
+    topics = TopicAdmin("k:9092", SETTINGS)
+    assert topics._create([ledger_spec("there")]) == []
+    with pytest.raises(TopicError, match="Kafka denies Create on topic new"):
+        topics._create([ledger_spec("there"), ledger_spec("new")])
 
 
 def test_a_kafka_that_hears_of_no_broker_is_worth_another_try(

@@ -65,9 +65,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "own_clients": "channel core.contract errors watched",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_producers ledger.kafka_settings ledger.port logs own_clients setting_rows "
-        "topics.admin watched",
+        "topics.admin topics.specs watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
-        "ledger.failures logs movers own_clients topics.admin topics.memory",
+        "ledger.failures logs movers own_clients topics.admin topics.memory topics.specs",
         "feeds": "core.attributes core.contract errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
@@ -166,8 +166,8 @@ NO_WORLD = frozenset(
     {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
 )
 NO_WORLD_ROOMS = frozenset({"format"})
-# Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
 READS_HEADERS = "adapter.format.record_headers"
+# Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
 WATCHED_ROOMS = frozenset(
     {
         *("exports", "feeds", "ledger", "movers", "network", "own_clients", "owner"),

@@ -194,8 +194,7 @@ async def test_a_get_with_a_unit_of_its_own_leaves_failures_to_the_program(shut:
     async with await adapter.aio.connect(shut.address) as qm:
         await qm.put("Q", b"there")
         failed = await committed(qm, b"x", "SHUT")
-        while qm.statistics()["unanswered"]:
-            await asyncio.sleep(0.001)
+        await asyncio.to_thread(until, lambda: not qm.statistics()["unanswered"])
         message = await qm.get("Q", timeout=5)
         assert message is not None
         assert message.body == b"there"

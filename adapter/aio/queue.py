@@ -28,7 +28,7 @@ from adapter.aio.work import TaskSource, TaskUnits
 from adapter.channel import arguments as a
 from adapter.channel.requests import Handle
 from adapter.channel.unit import NoUnit, unit_for
-from adapter.channel.verbs import get_command, wanted_ids
+from adapter.channel.verbs import get_command, take_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
@@ -90,7 +90,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         inside = unit_for(self._channel, unit)
         check_wait(inside, wait, self.name)
         options = context_asked(fields)
-        if logical_order:
+        if a.as_flag("logical_order", logical_order):
             options |= put_in_order(message)
         handle = await self._handles.output(self.name, options)
         channel = self._channel
@@ -128,7 +128,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
         inside: TaskUnit | None = unit_for(self._channel, None)
         handle = await self._handles.output(self.name, 0)
-        ready = (outgoing(body, {}) for body in messages)
+        ready = (outgoing(body, {}) for body in a.as_many("messages", messages))
         if inside is not None:
             return await put_inside(handle, ready, size, inside)
         return await put_in_units(self._channel, handle, ready, size)
@@ -159,7 +159,8 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         ids, wait_ms = wanted_ids(message_id, correlation_id, group_id), a.as_wait_ms(timeout)
         command = get_command(ids, wait_ms, group_seq, logical_order, all_messages)
         inside = unit_for(self._channel, unit)
-        command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
+        if a.as_flag("if_persistent", if_persistent) and inside is not None:
+            command.options |= c.IF_PERSISTENT
         return await self._get(command, inside)
 
     async def request(
@@ -186,7 +187,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         self, place: tuple[int, int, int], message_id: bytes, unit: TaskUnit | NoUnit | None = None
     ) -> bool:
         """Remove the message of this id at a place, as browse showed it; False if it has gone."""
-        command = c.Get(0, message_id=message_id, place=place)
+        command = take_command(place, message_id)
         return await self._get(command, unit_for(self._channel, unit)) is not None
 
     async def _get(self, command: c.Get, inside: TaskUnit | None) -> Message | None:

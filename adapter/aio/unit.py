@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 from adapter.aio.channel import TaskChannel
 from adapter.aio.commits import TaskCommits
 from adapter.aio.waiting import await_answers
+from adapter.channel import arguments as a
 from adapter.channel.requests import Pending
 from adapter.channel.unit import GONE, UnitBooks, UnitState
 from adapter.core.contract.results import Done
@@ -41,12 +42,13 @@ class TaskUnit(UnitBooks):
         backed out then.
         """
         self.check_open()
+        is_awaited = a.as_flag("wait", wait)
         commits = self._channel.commits
         if commits:
             await commits.check()
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
-        elif wait:
+        elif is_awaited:
             await self.commit_apart()
         else:
             await self.commit_among(commits)

@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from adapter.channel import arguments as a
 from adapter.errors import InvalidType, InvalidValue
 
 PORT = 1414
@@ -49,7 +50,9 @@ def parse_addresses(text: str) -> list[Address]:
     Without port it is 1414. Raises InvalidType or InvalidValue.
     """
     if not isinstance(text, str):
-        raise InvalidType(f"address is a str such as '127.0.0.1:{PORT}', not {text!r}")
+        raise InvalidType(f"address is a str such as '127.0.0.1:{PORT}', not {a.shown(text)}")
+    if "\0" in text:
+        raise InvalidValue(f"address {text!r} has a NUL in it")
     return [_address(part.strip(), text) for part in text.split(",")]
 
 

@@ -7,7 +7,7 @@ the queue manager. This module knows no verb.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -24,7 +24,8 @@ from adapter.core.contract.message import (
     PROPERTIES_MAX,
     Property,
 )
-from adapter.core.mq_layouts.dead_letter import DeadLetter
+from adapter.core.mq_layouts.blank_padded import length_of
+from adapter.core.mq_layouts.dead_letter import NUMBERS, TEXT_LENGTHS, DeadLetter
 from adapter.errors import (
     InvalidAttribute,
     InvalidExpiry,
@@ -42,8 +43,22 @@ Identifier = bytes | str | UUID
 DELAY_MAX_S: Final = 99_999_999
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 CONNECTION_MAX: Final = 2**63 - 1
+PLACE_MAX: Final = 2**63 - 1
+EXPIRY_SENT_MAX_S: Final = 2.0**53
+"""So that its milliseconds are a number of 64 bits, which the queue manager judges."""
 ORIGIN_LENGTH_MAX: Final = 64
+SHOWN_MAX: Final = 200
+"""Characters of a wrong value."""
 PROPERTY_TYPES: Final = (bool, int, float, str, bytes, type(None))
+
+
+def shown(value: object) -> str:
+    """Return a value as an error shows it: it may be long, or have no text at all."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 -- a number of very many digits, or what a program raises
+        return f"a value of the type {type(value).__name__}"
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
 
 
 def as_body(body: object) -> bytes:
@@ -63,7 +78,7 @@ def as_body(body: object) -> bytes:
 def as_name(name: object, what: str = "queue name") -> str:
     """Take a name."""
     if not isinstance(name, str):
-        raise InvalidType(f"a {what} is a str, not {name!r}")
+        raise InvalidType(f"a {what} is a str, not {shown(name)}")
     if not name:
         raise InvalidName(f"a {what} has at least one character")
     return name
@@ -74,10 +89,19 @@ def as_text(name: str, value: object, longest: int | None = None) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidType(f"{name} is a str or None, not {value!r}")
+        raise InvalidType(f"{name} is a str or None, not {shown(value)}")
     if longest is not None and len(value) > longest:
         raise InvalidOption(f"{name} has at most {longest} characters, not {len(value)}")
+    if not value.isascii():
+        _check_unicode(name, value)
     return value
+
+
+def _check_unicode(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidOption(f"{name} is not valid Unicode: {error}") from error
 
 
 def as_identifier(name: str, value: object) -> bytes:
@@ -89,10 +113,11 @@ def as_identifier(name: str, value: object) -> bytes:
     elif isinstance(value, str):
         value = _encode(name, value)
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise InvalidType(f"{name} is bytes, a str, a UUID or None, not {value!r}")
-    if len(value) > ID_LENGTH:
-        raise InvalidIdentifier(f"{name} has at most {ID_LENGTH} bytes, not {len(value)}")
-    padded = bytes(value).ljust(ID_LENGTH, b"\0")
+        raise InvalidType(f"{name} is bytes, a str, a UUID or None, not {shown(value)}")
+    given = bytes(value)
+    if len(given) > ID_LENGTH:
+        raise InvalidIdentifier(f"{name} has at most {ID_LENGTH} bytes, not {len(given)}")
+    padded = given.ljust(ID_LENGTH, b"\0")
     return b"" if padded == NO_ID else padded
 
 
@@ -106,13 +131,14 @@ def _encode(name: str, value: str) -> bytes:
 def as_unit_id(value: object) -> bytes:
     """Take the id of a unit, which has 24 bytes."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise InvalidType(f"unit_id is {ID_LENGTH} bytes, not {value!r}")
-    if len(value) != ID_LENGTH or value == NO_ID:
+        raise InvalidType(f"unit_id is {ID_LENGTH} bytes, not {shown(value)}")
+    given = bytes(value)
+    if len(given) != ID_LENGTH or given == NO_ID:
         raise InvalidIdentifier(
             f"unit_id is the id of a unit, {ID_LENGTH} bytes that are not all zero, "
-            f"not {bytes(value).hex()!r}"
+            f"not {shown(given.hex())}"
         )
-    return bytes(value)
+    return given
 
 
 def as_wanted(name: str, value: object) -> bytes:
@@ -123,16 +149,41 @@ def as_wanted(name: str, value: object) -> bytes:
 def as_whole(name: str, value: object, low: int = -(2**31), high: int = 2**31 - 1) -> int:
     """Take a whole number within bounds, but not True or False."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidType(f"{name} is an int, not {value!r}")
+        raise InvalidType(f"{name} is an int, not {shown(value)}")
     if not low <= value <= high:
-        raise InvalidOption(f"{name} is {low} to {high}, not {value}")
+        raise InvalidOption(f"{name} is {low} to {high}, not {shown(value)}")
     return int(value)
+
+
+def as_many(name: str, values: object) -> Iterable[Any]:
+    """Take what one can iterate over."""
+    if not isinstance(values, Iterable):
+        raise InvalidType(f"{name} are several, as a list, not {shown(values)}")
+    return values
+
+
+def as_names(values: object, what: str) -> list[str]:
+    """Take names, or one name alone."""
+    given = [values] if isinstance(values, str) else as_many(f"{what}s", values)
+    return [as_name(one, what) for one in given]
+
+
+def as_place(value: object) -> tuple[int, int, int]:
+    """Take the place of a message on its queue, as Message.place has it."""
+    if not isinstance(value, (tuple, list)) or len(value) != 3:
+        raise InvalidType(f"place is the place of a message, three ints, not {shown(value)}")
+    lane, seq, n = value
+    return (
+        as_whole("lane of the place", lane, 0, PLACE_MAX),
+        as_whole("seq of the place", seq, 0, PLACE_MAX),
+        as_whole("n of the place", n, 0, PLACE_MAX),
+    )
 
 
 def as_flag(name: str, value: object) -> bool:
     """Take True or False."""
     if not isinstance(value, bool):
-        raise InvalidType(f"{name} is True or False, not {value!r}")
+        raise InvalidType(f"{name} is True or False, not {shown(value)}")
     return value
 
 
@@ -141,10 +192,10 @@ def as_priority(value: object) -> int:
     if value is None:
         return -1
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidType(f"priority is an int or None, not {value!r}")
+        raise InvalidType(f"priority is an int or None, not {shown(value)}")
     if not 0 <= value <= PRIORITY_MAX:
         raise InvalidPriority(
-            f"priority is 0 to {PRIORITY_MAX}, not {value}; None: the queue's default"
+            f"priority is 0 to {PRIORITY_MAX}, not {shown(value)}; None: the queue's default"
         )
     return int(value)
 
@@ -159,9 +210,9 @@ def as_expiry_ms(value: object) -> int:
     if value is None:
         return -1
     seconds = _seconds("expiry_s", value)
-    if not 0 < seconds < math.inf:
+    if not 0 < seconds <= EXPIRY_SENT_MAX_S:
         raise InvalidExpiry(
-            f"expiry_s is a positive number of seconds, not {value!r}; None: no expiry"
+            f"expiry_s is a positive number of seconds, not {shown(value)}; None: no expiry"
         )
     return max(round(seconds * 1000), 1)
 
@@ -172,7 +223,7 @@ def as_delay_ms(value: object) -> int:
         return 0
     seconds = _seconds("deliver_after", value)
     if not 0 <= seconds <= DELAY_MAX_S:
-        raise InvalidOption(f"deliver_after is 0 to {DELAY_MAX_S} seconds, not {value!r}")
+        raise InvalidOption(f"deliver_after is 0 to {DELAY_MAX_S} seconds, not {shown(value)}")
     return math.ceil(seconds * 1000)
 
 
@@ -181,11 +232,11 @@ def as_time_ms(value: object) -> int:
     if value is None:
         return 0
     if not isinstance(value, datetime):
-        raise InvalidType(f"deliver_at is a datetime or None, not {value!r}")
+        raise InvalidType(f"deliver_at is a datetime or None, not {shown(value)}")
     if value.utcoffset() is None:
         raise InvalidOption(
-            f"deliver_at has a time zone, as datetime.now(UTC) + timedelta(hours=1); {value!r} has "
-            "none"
+            "deliver_at has a time zone, as datetime.now(UTC) + timedelta(hours=1); "
+            f"{shown(value)} has none"
         )
     return max(0, math.ceil((value - EPOCH) / timedelta(milliseconds=1)))
 
@@ -197,7 +248,7 @@ def as_wait_ms(timeout: object) -> int:
     seconds = _seconds("timeout", timeout)
     if not 0 <= seconds <= WAIT_MAX_MS / 1000:
         raise InvalidTimeout(
-            f"timeout is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {timeout!r}; "
+            f"timeout is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {shown(timeout)}; "
             "None waits without end"
         )
     return math.ceil(seconds * 1000)
@@ -207,7 +258,7 @@ def as_delay_s(name: str, value: object) -> float:
     """Take a time of 0 or more seconds that is not for ever."""
     seconds = _seconds(name, value)
     if not 0 <= seconds <= WAIT_MAX_MS / 1000:
-        raise InvalidTimeout(f"{name} is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {value!r}")
+        raise InvalidTimeout(f"{name} is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {shown(value)}")
     return seconds
 
 
@@ -215,8 +266,11 @@ def _seconds(name: str, value: object) -> float:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidType(f"{name} is a number of seconds or a timedelta, not {value!r}")
-    return float(value)
+        raise InvalidType(f"{name} is a number of seconds or a timedelta, not {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:  # an int of very many digits
+        return math.inf if value > 0 else -math.inf
 
 
 def as_properties(value: object) -> dict[str, Property] | None:
@@ -224,28 +278,48 @@ def as_properties(value: object) -> dict[str, Property] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise InvalidType(f"properties is a dict, not {value!r}")
+        raise InvalidType(f"properties is a dict, not {shown(value)}")
     if len(value) > PROPERTIES_MAX:  # of far more the queue manager reads no message
         raise InvalidProperty(
             f"a message has at most {PROPERTIES_MAX} properties, not {len(value)}"
         )
     for name, item in value.items():
         if not isinstance(name, str) or not name:
-            raise InvalidProperty(f"a property's name is a str that is not empty, not {name!r}")
+            raise InvalidProperty(
+                f"a property's name is a str that is not empty, not {shown(name)}"
+            )
         if type(item) not in PROPERTY_TYPES:
             raise InvalidProperty(
-                f"property {name} is a bool, int, float, str, bytes or None, not {item!r}"
+                f"property {name} is a bool, int, float, str, bytes or None, not {shown(item)}"
             )
         if type(item) is int and not -(2**63) <= item < 2**63:
-            raise InvalidProperty(f"property {name} is a number of at most 64 bits, not {item}")
+            raise InvalidProperty(
+                f"property {name} is a number of at most 64 bits, not {shown(item)}"
+            )
     return dict(value) or None
 
 
 def as_dead_letter(value: object) -> DeadLetter | None:
-    """Take a dead-letter header; None means no header."""
-    if value is None or isinstance(value, DeadLetter):
-        return value
-    raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {value!r}")
+    """Take a dead-letter header whose fields have room in it; None means no header."""
+    if value is None:
+        return None
+    if not isinstance(value, DeadLetter):
+        raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {shown(value)}")
+    for name in NUMBERS:
+        as_whole(f"{name} of the dead-letter header", getattr(value, name))
+    for name, longest in TEXT_LENGTHS.items():
+        what = f"{name} of the dead-letter header"
+        length = length_of(_as_given_text(what, getattr(value, name)))
+        if length > longest:
+            raise InvalidOption(f"{what} has at most {longest} bytes in UTF-8, not {length}")
+    return value
+
+
+def _as_given_text(name: str, value: object) -> str:
+    """Take text that is there."""
+    if value is None:
+        raise InvalidType(f"{name} is a str, not None")
+    return as_text(name, value)
 
 
 def as_details(value: object) -> Details | None:
@@ -253,24 +327,34 @@ def as_details(value: object) -> Details | None:
     if value is None:
         return None
     if not isinstance(value, Details):
-        raise InvalidType(f"details is a Details or None, not {value!r}")
-    return msgspec.structs.replace(value)
+        raise InvalidType(f"details is a Details or None, not {shown(value)}")
+    token: object = value.accounting_token
+    if not isinstance(token, (bytes, bytearray, memoryview)):
+        raise InvalidType(f"accounting_token of details is bytes, not {shown(token)}")
+    taken = msgspec.structs.replace(value, accounting_token=bytes(token))
+    for name in ("appl_type", "offset", "flags", "original_length", "priority_asked"):
+        as_whole(f"{name} of details", getattr(value, name))
+    for name in ("identity_data", "origin_data", "put_date_time", "putter"):
+        _as_given_text(f"{name} of details", getattr(value, name))
+    return taken
 
 
 def as_cancel(value: object) -> CancelToken | None:
     """Take a token, or None."""
     if value is None or isinstance(value, CancelToken):
         return value
-    raise InvalidType(f"cancel is an adapter.CancelToken or None, not {value!r}")
+    raise InvalidType(f"cancel is an adapter.CancelToken or None, not {shown(value)}")
 
 
 def as_attributes(name: str, attributes: Mapping[str, object]) -> dict[str, Any]:
     """Take attribute values of a type that some attribute has; the queue manager judges more."""
     for attribute, value in attributes.items():
         if type(value) not in (bool, int, str):
-            raise InvalidAttribute(f"{attribute} takes a bool, int or str, not {value!r}", name)
+            raise InvalidAttribute(
+                f"{attribute} takes a bool, int or str, not {shown(value)}", name
+            )
         if type(value) is int and not -(2**31) <= value < 2**31:
             raise InvalidAttribute(
-                f"{attribute} takes a number of at most 32 bits, not {value}", name
+                f"{attribute} takes a number of at most 32 bits, not {shown(value)}", name
             )
     return dict(attributes)

@@ -27,6 +27,7 @@ def own_user() -> str:
     if named:
         return a.as_text("MQK_USER", named, USER_LENGTH_MAX)
     try:
-        return getpass.getuser()[:USER_LENGTH_MAX]
+        known = getpass.getuser()[:USER_LENGTH_MAX]
     except (OSError, KeyError, ImportError):
         return ""
+    return known.encode("utf-8", "replace").decode()  # a name of the system may be any bytes

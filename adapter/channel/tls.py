@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapter import certificates
 from adapter.certificates import KeyStore, Password
+from adapter.channel import arguments as a
 from adapter.errors import InvalidOption, InvalidType
 
 CA, CERTIFICATE, KEY = "MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"
@@ -107,4 +108,4 @@ def context_by(tls: Tls) -> ssl.SSLContext | None:
         return tls_context()
     if isinstance(tls, str | Path | os.PathLike):
         return tls_context(tls)
-    raise InvalidType(f"tls is True, a path or an ssl.SSLContext, not {tls!r}")
+    raise InvalidType(f"tls is True, a path or an ssl.SSLContext, not {a.shown(tls)}")

@@ -14,6 +14,7 @@ from enum import Enum
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
+from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
@@ -332,13 +333,14 @@ class AnyUnit(UnitBooks):
         with wait=False was refused: the unit is backed out then.
         """
         self.check_open()
+        is_awaited = a.as_flag("wait", wait)
         self._blocking.check_process()
         commits = self._blocking.commits
         if commits:
             commits.check()
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
-        elif wait:
+        elif is_awaited:
             self._commit_now()
         else:
             self.commit_among(commits)
@@ -527,7 +529,7 @@ def unit_for(channel: ChannelBooks, unit: object) -> object:
     if unit is NO_UNIT:
         return None
     if not isinstance(unit, UnitBooks):
-        raise InvalidType(f"unit is a unit of this connection or NO_UNIT, not {unit!r}")
+        raise InvalidType(f"unit is a unit of this connection or NO_UNIT, not {a.shown(unit)}")
     if not unit.belongs_to(channel):
         raise InvalidOption(
             "the unit belongs to another connection: begin one on this one", unit.id.hex()

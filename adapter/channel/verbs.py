@@ -15,7 +15,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.unit import AnyUnit, UnitBooks, perform
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import Messages, Objects
 from adapter.errors import Error
 
@@ -179,11 +179,20 @@ def get_command(
 ) -> c.Get:
     """Make the command of a get of one message; its handle and unit are missing."""
     command = c.Get(0, b"", wait_ms, 1, *ids)
-    command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
+    if a.as_flag("logical_order", logical_order):
+        command.options |= c.LOGICAL_ORDER
+    if a.as_flag("all_messages", all_messages):
+        command.options |= c.ALL_MESSAGES
     if group_seq is not None:
         command.options |= c.MATCH_GROUP_SEQ
         command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
     return command
+
+
+def take_command(place: tuple[int, int, int], message_id: bytes) -> c.Get:
+    """Make the command that removes the message of this id at a place; see get_command()."""
+    ident = a.as_identifier("message_id", message_id) or NO_ID
+    return c.Get(0, message_id=ident, place=a.as_place(place))
 
 
 def wanted_ids(

@@ -56,7 +56,7 @@ ROLES: Final[dict[str, tuple[RolePart, ...]]] = {
 
 def parts_of(role: str, profile: str = "") -> list[RolePart]:
     """Return the records of a role. Raises InvalidOption."""
-    if role not in ROLES:
+    if a.as_name(role, "role") not in ROLES:
         raise InvalidOption(f"unknown role {role!r}: use {', '.join(ROLES)}")
     parts = ROLES[role]
     needs = any(one.profile is None for one in parts)
@@ -67,18 +67,13 @@ def parts_of(role: str, profile: str = "") -> list[RolePart]:
 
 
 def _bits(object_type: str, words: Iterable[str]) -> int:
-    if object_type not in APPLICABLE:
+    if a.as_text("object_type", object_type) not in APPLICABLE:
         known = ", ".join(APPLICABLE)
         raise InvalidOption(f"{object_type!r} is not a type of object: use {known}")
     try:
         return authorities.bits_of(object_type, [a.as_name(one, "authority") for one in words])
     except ValueError as wrong:
         raise InvalidOption(str(wrong)) from wrong
-
-
-def _names(names: Iterable[str], what: str) -> list[str]:
-    given = [names] if isinstance(names, str) else list(names)
-    return [a.as_name(one, what) for one in given]
 
 
 def set_authority(
@@ -113,7 +108,7 @@ class AuthorityAdministration(ChannelRuleAdministration):
         has no record of the profile has one then. Raises InvalidOption, InvalidAttribute,
         InvalidName.
         """
-        added, removed = list(add), list(remove)
+        added, removed = list(a.as_many("add", add)), list(a.as_many("remove", remove))
         if any(str(word).lower() == "none" for word in added):
             removed.append("all")
         yield from set_authority(
@@ -121,8 +116,8 @@ class AuthorityAdministration(ChannelRuleAdministration):
             ac.SetAuthority(
                 a.as_text("profile", profile),
                 object_type,
-                _names(users, "user"),
-                _names(groups, "group"),
+                a.as_names(users, "user"),
+                a.as_names(groups, "group"),
                 _bits(object_type, added),
                 _bits(object_type, removed),
             ),
@@ -141,8 +136,9 @@ class AuthorityAdministration(ChannelRuleAdministration):
 
         Raises ObjectNotFound.
         """
-        names = _names(users, "user"), _names(groups, "group")
-        command = ac.DeleteAuthority(a.as_text("profile", profile), object_type, *names)
+        names = a.as_names(users, "user"), a.as_names(groups, "group")
+        kind = a.as_text("object_type", object_type)
+        command = ac.DeleteAuthority(a.as_text("profile", profile), kind, *names)
         return (yield from set_authority(self._channel, command))
 
     @Verb
@@ -170,12 +166,13 @@ class AuthorityAdministration(ChannelRuleAdministration):
         "admin" (all of every object). What app-put and app-get have of the queue manager stays when
         they are revoked: other queues may need it. Raises InvalidOption.
         """
-        names = _names(users, "user"), _names(groups, "group")
-        for part in parts_of(role, profile):
+        names = a.as_names(users, "user"), a.as_names(groups, "group")
+        takes_away = a.as_flag("revoke", revoke)
+        for part in parts_of(role, a.as_text("profile", profile)):
             bits = _bits(part.object_type, part.words)
-            if revoke and part == _CONNECT:
+            if takes_away and part == _CONNECT:
                 continue
-            given = (0, bits) if revoke else (bits, 0)
+            given = (0, bits) if takes_away else (bits, 0)
             command = ac.SetAuthority(part.profile or "", part.object_type, *names, *given)
             yield from set_authority(self._channel, command)
 
@@ -196,7 +193,7 @@ class AuthorityAdministration(ChannelRuleAdministration):
         """
         command = ac.InquireAuthorities(
             *(a.as_text("profile", profile), a.as_text("object_type", object_type)),
-            group or user,
+            a.as_text("group", group) or a.as_text("user", user),
             bool(group),
             of,
         )
@@ -212,5 +209,5 @@ class AuthorityAdministration(ChannelRuleAdministration):
         user is connected; those of its file of groups count in any case.
         """
         given = a.as_text("user", user), a.as_text("object_type", object_type)
-        command = ac.ExplainAuthority(*given, a.as_text("name", name), _names(groups, "group"))
+        command = ac.ExplainAuthority(*given, a.as_text("name", name), a.as_names(groups, "group"))
         return (yield from ask(self._channel, command, AuthorityExplained))

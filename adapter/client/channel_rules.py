@@ -15,11 +15,6 @@ from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelR
 from adapter.core.contract.results import ChannelRulesFound, Done
 
 
-def _texts(values: Iterable[str], what: str) -> list[str]:
-    given = [values] if isinstance(values, str) else list(values)
-    return [a.as_name(one, what) for one in given]
-
-
 class ChannelRuleAdministration:
     """What a connection offers to administrators of channels."""
 
@@ -61,9 +56,9 @@ class ChannelRuleAdministration:
             *(a.as_text("peer", peer), a.as_text("issuer", issuer)),
             *(a.as_text("queue_manager", queue_manager), a.as_text("source", source)),
             a.as_text("mca_user", mca_user),
-            _texts(users, "user"),
-            _texts(addresses, "address"),
-            warn,
+            a.as_names(users, "user"),
+            a.as_names(addresses, "address"),
+            a.as_flag("warn", warn),
             a.as_text("description", description),
             a.as_text("check_client", check_client),
         )
@@ -88,7 +83,7 @@ class ChannelRuleAdministration:
         client of this address, user and certificate, or for a queue manager (MATCH(RUNCHECK)).
         """
         command = InquireChannelRules(
-            *(a.as_text("profile", profile), a.as_text("kind", kind), check),
+            *(a.as_text("profile", profile), a.as_text("kind", kind), a.as_flag("check", check)),
             *(a.as_text("address", address), a.as_text("client_user", client_user)),
             *(a.as_text("peer", peer), a.as_text("issuer", issuer)),
             a.as_text("queue_manager", queue_manager),

@@ -143,11 +143,10 @@ def connect_in_process(
 
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> Connection:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    registry = options.pop("registry", None)
+    schemas, own = schemas_by(options.pop("registry", None))
     on_reconnect = as_on_reconnect(options.pop("on_reconnect", None), may_await=False)
     handshake = handshake_by(dialers, options)
     channel = Channel(handshake, timeouts_by(options))
-    schemas, own = schemas_by(registry)
     return Connection(Context(channel, handshake.application, schemas), own, on_reconnect)
 
 

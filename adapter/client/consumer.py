@@ -47,8 +47,9 @@ class ConsumerVerbs:
         self._is_closed = False
         self._handle = channel.new_handle(self.queue, c.INPUT)
         wait_ms = a.as_wait_ms(timeout)
+        breaks = a.as_flag("may_break_off", may_break_off)
         self._handle.opening = c.OpenConsumer(
-            self._handle.number, self.queue, self.name, wait_ms, may_break_off
+            self._handle.number, self.queue, self.name, wait_ms, breaks
         )
         self.claim = b""
         self.consumed = 0

@@ -88,7 +88,7 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     if isinstance(body, Message):
         for name, (field, check) in _FIELDS.items():
             setattr(message, field, check(getattr(body, name)))
-    header = body.dead_letter if isinstance(body, Message) else None
+    header = a.as_dead_letter(body.dead_letter) if isinstance(body, Message) else None
     for name, value in fields.items():
         if name == "dead_letter":
             header = a.as_dead_letter(value)
@@ -106,10 +106,10 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
 
 def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
     """Put a dead-letter header before the body, and let it say what the body is."""
-    header = structs.replace(
-        header, encoding=message.encoding, ccsid=message.ccsid, format=message.format
-    )
-    message.body = dead_letter.to_dlh(header) + message.body
+    about = {"encoding": message.encoding, "ccsid": message.ccsid, "format": message.format}
+    checked = a.as_dead_letter(structs.replace(header, **about))
+    assert checked is not None
+    message.body = dead_letter.to_dlh(checked) + message.body
     message.format = dead_letter.FORMAT
     message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
     return message

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, Literal, get_args
 
+from adapter.channel import arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.flag import Flag
 from adapter.channel.forking import is_mine, new_lock
@@ -28,9 +29,9 @@ _SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 def modes_of(open_for: OpenFor, name: str) -> int:
     """Return the modes that a queue is opened with for a use of it; InvalidOption if unknown."""
-    if open_for not in _MODES:
+    if a.as_text("open_for", open_for) not in _MODES:
         raise InvalidOption(
-            f"open_for is one of {', '.join(get_args(OpenFor))}, not {open_for!r}", name
+            f"open_for is one of {', '.join(get_args(OpenFor))}, not {a.shown(open_for)}", name
         )
     return _MODES[open_for]
 

@@ -146,8 +146,14 @@ class Message(_Body, kw_only=True, dict=True):
         body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."
         return (
             f"<{type(self).__name__} {body!r} {len(self.body)} bytes, priority "
-            f"{self.priority}, id {self.message_id.hex()}, backed out {self.backout_count}>"
+            f"{a.shown(self.priority)}, id {shown_id(self.message_id)}, "
+            f"backed out {a.shown(self.backout_count)}>"
         )
+
+
+def shown_id(ident: object) -> str:
+    """Return an id as it was got, or as a program has given it, which a put may refuse."""
+    return ident.hex() if isinstance(ident, bytes) else a.shown(ident)
 
 
 def time_of(milliseconds: int) -> datetime | None:

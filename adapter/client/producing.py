@@ -107,7 +107,7 @@ def record_message(value: object, key: object, fields: Mapping[str, Any]) -> Mes
 
 def many_messages(records: Iterable[KafkaRecord | bytes | str | None]) -> Iterator[MessageData]:
     """Make the messages of records, or of values of records without a key."""
-    for one in records:
+    for one in a.as_many("records", records):
         if isinstance(one, KafkaRecord):
             fields = {name: getattr(one, name) for name in _FIELDS}
             yield record_message(one.value, one.key, fields)
@@ -123,7 +123,7 @@ def _as_bytes(what: str, value: object) -> bytes:
             raise InvalidOption(f"{what} is not valid Unicode: {error}") from error
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise InvalidType(f"{what} is bytes, a str or None, not {value!r}")
+    raise InvalidType(f"{what} is bytes, a str or None, not {a.shown(value)}")
 
 
 def _as_headers(value: object) -> bytes:
@@ -131,11 +131,11 @@ def _as_headers(value: object) -> bytes:
     if isinstance(value, Mapping):
         value = value.items()
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InvalidType(f"headers are a mapping or a list of (name, value), not {value!r}")
+        raise InvalidType(f"headers are a mapping or a list of (name, value), not {a.shown(value)}")
     found: RecordHeaders = []
     for pair in value:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise InvalidType(f"a header is (name, value), its name a str, not {pair!r}")
+            raise InvalidType(f"a header is (name, value), its name a str, not {a.shown(pair)}")
         name, content = pair
         _as_bytes("the name of a header", name)
         of = f"the value of header {name}"
@@ -148,11 +148,13 @@ def _as_timestamp(value: object) -> int:
     if isinstance(value, datetime):
         if value.utcoffset() is None:
             raise InvalidOption(
-                f"timestamp has a time zone, as datetime.now(UTC); {value!r} has none"
+                f"timestamp has a time zone, as datetime.now(UTC); {a.shown(value)} has none"
             )
         value = (value - EPOCH) // timedelta(milliseconds=1)
     elif not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidType(f"timestamp is a datetime or milliseconds since 1970, not {value!r}")
+        raise InvalidType(
+            f"timestamp is a datetime or milliseconds since 1970, not {a.shown(value)}"
+        )
     return a.as_whole("timestamp", value, 1, exports.TIME_MAX_MS)
 
 

@@ -27,7 +27,7 @@ VALUE = "-value"
 
 def check_wait(inside: UnitBooks | None, wait: object, name: str) -> None:
     """Refuse a put outside any unit that is not waited for."""
-    if inside is None and not a.as_flag("wait", wait):
+    if not a.as_flag("wait", wait) and inside is None:
         raise InvalidOption(WAITS_OUTSIDE, name)
 
 

@@ -16,7 +16,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
-from adapter.channel.verbs import get_apart, get_command, get_request, wanted_ids
+from adapter.channel.verbs import get_apart, get_command, get_request, take_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
@@ -94,7 +94,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         inside = unit_for(self._channel, unit)
         check_wait(inside, wait, self.name)
         options = context_asked(fields)
-        if logical_order:
+        if a.as_flag("logical_order", logical_order):
             options |= put_in_order(message)
         handle = self._handles.output(self.name, options)
         return put_by(handle, self._handles, message, inside, wait, self._channel, options)
@@ -136,7 +136,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
         inside: AnyUnit | None = unit_for(self._channel, None)
         handle = self._handles.output(self.name, 0)
-        ready = (outgoing(body, {}) for body in messages)
+        ready = (outgoing(body, {}) for body in a.as_many("messages", messages))
         if inside is not None:
             return put_inside(handle, ready, size, inside)
         return put_in_units(self._channel, handle, ready, size)
@@ -169,7 +169,8 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         ids, wait_ms = wanted_ids(message_id, correlation_id, group_id), a.as_wait_ms(timeout)
         command = get_command(ids, wait_ms, group_seq, logical_order, all_messages)
         inside = unit_for(self._channel, unit)
-        command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
+        if a.as_flag("if_persistent", if_persistent) and inside is not None:
+            command.options |= c.IF_PERSISTENT
         return self._get(command, inside, a.as_cancel(cancel))
 
     def request(
@@ -198,8 +199,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         self, place: tuple[int, int, int], message_id: bytes, unit: AnyUnit | NoUnit | None = None
     ) -> bool:
         """Remove the message of this id at a place, as browse showed it; False if it has gone."""
-        command = c.Get(0, message_id=message_id, place=place)
-        return self._get(command, unit_for(self._channel, unit)) is not None
+        return self._get(take_command(place, message_id), unit_for(self._channel, unit)) is not None
 
     def _get(
         self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from adapter.channel import arguments as a
 from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.channel.link.port import NewLink, NoLink
 from adapter.errors import ConnectionClosed, InvalidType
@@ -45,10 +46,10 @@ def as_on_reconnect(
 ) -> OnReconnect[ConnectionT] | None:
     """Take a function, or None. may_await: it may be a coroutine function."""
     if value is not None and not callable(value):
-        raise InvalidType(f"on_reconnect is a function or None, not {value!r}")
+        raise InvalidType(f"on_reconnect is a function or None, not {a.shown(value)}")
     if not may_await and inspect.iscoroutinefunction(value):
         raise InvalidType(
-            f"on_reconnect is a plain function here, not the coroutine function {value!r}: "
+            f"on_reconnect is a plain function here, not the coroutine function {a.shown(value)}: "
             "use adapter.aio.connect(), or a function that waits for nothing"
         )
     return value

@@ -18,7 +18,7 @@ from adapter.channel.unit import perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
 from adapter.client.conversion import incoming, outgoing
-from adapter.client.message import Message, PutFields
+from adapter.client.message import Message, PutFields, shown_id
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages, PutDone
@@ -240,10 +240,11 @@ def address_reply(message: object, fields: PutFields) -> tuple[str, str]:
     Raises InvalidOption if the message asks for none.
     """
     if not isinstance(message, Message):
-        raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
+        raise InvalidType(f"reply() answers a Message that was got, not {a.shown(message)}")
     if not message.reply_to:
         raise InvalidOption(
-            f"message {message.message_id.hex()} names no queue for a reply: it is not a request"
+            f"message {shown_id(message.message_id)} names no queue for a reply: it is not a "
+            "request"
         )
     fields.setdefault("correlation_id", message.message_id)
     fields.setdefault("message_type", REPLY)

@@ -101,7 +101,7 @@ class Retry(Struct, frozen=True):
         for name in ("backoff", "backoff_max"):
             a.as_delay_s(name, getattr(self, name))
         if isinstance(self.jitter, bool) or not isinstance(self.jitter, (int, float)):
-            raise InvalidType(f"jitter is a number, not {self.jitter!r}")
+            raise InvalidType(f"jitter is a number, not {a.shown(self.jitter)}")
         if not 0 <= self.jitter <= 1:
             raise InvalidOption(f"jitter is 0 to 1, not {self.jitter}")
         a.as_text("then", self.then, NAME_LENGTH_MAX)
@@ -118,7 +118,7 @@ def as_retry(value: object) -> Retry | None:
     """Take a policy, or None."""
     if value is None or isinstance(value, Retry):
         return value
-    raise InvalidType(f"retry is an adapter.Retry or None, not {value!r}")
+    raise InvalidType(f"retry is an adapter.Retry or None, not {a.shown(value)}")
 
 
 class GotFrom(Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adapter.channel import arguments as a
 from adapter.channel.closing import Closing
 from adapter.channel.forking import disown_in_child, new_lock
 from adapter.errors import InvalidOption, InvalidType
@@ -28,7 +29,7 @@ class Schemas(Closing):
 
     def __init__(self, registry: SchemaRegistry | str | None) -> None:
         if isinstance(registry, bytes | int | float):
-            raise InvalidType(f"registry is a URL or a schema registry, not {registry!r}")
+            raise InvalidType(f"registry is a URL or a schema registry, not {a.shown(registry)}")
         self._named = registry
         self._made: SchemaRegistry | None = None
         self._values: Values | None = None

@@ -25,14 +25,14 @@ CALLS: list[tuple[Call, type[adapter.Error], str]] = [
         "attributes: expected `object` of length <= 1000",
     ),
     (
-        lambda qm: qm.delete_authority("Q", b"queue"),  # type: ignore[arg-type]
+        lambda qm: qm.authorities(of=b"records"),  # type: ignore[arg-type]
         e.InvalidType,
-        "object_type: expected `str`, got `bytes`",
+        "of: expected `str`, got `bytes`",
     ),
     (
-        lambda qm: qm.authorities(user=None),  # type: ignore[arg-type]
+        lambda qm: qm.authorities(of=None),  # type: ignore[arg-type]
         e.InvalidType,
-        "entity: expected `str`, got `None`",
+        "of: expected `str`, got `None`",
     ),
 ]
 

@@ -482,7 +482,7 @@ def test_what_was_seen_is_told_later_if_a_request_cannot_be_sent(
 ) -> None:
     qm.put("Q", b"x")
     with pytest.raises(e.InvalidValue, match="cannot be sent"):
-        qm.put("Q", b"x", format="\ud800")
+        qm.put("Q", b"x", properties={"a": "\ud800"})
     qm.put("Q", b"y")
     assert server.call(lambda: [len(s.outcomes) for s in server.qm.sessions.values()]) == [1]
 

@@ -6,9 +6,12 @@ come through it. This module does not know what is called.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+
+log = logging.getLogger("adapter.client")
 
 
 class CallsInTurn:
@@ -37,7 +40,7 @@ class CallsInTurn:
             raise
 
     def add(self, call: Callable[[], object]) -> None:
-        """Have something called. It catches what it raises."""
+        """Have something called. What it raises is logged, and the next is called."""
         self._calls.put(call)
 
     def end(self) -> None:
@@ -54,5 +57,8 @@ class CallsInTurn:
         call = self._calls.get()
         if call is None or self._has_ended:
             return False
-        call()
+        try:
+            call()
+        except BaseException:  # sys.exit() too: it would end this thread without a word
+            log.exception("a call in thread %s failed", self._name)
         return True

@@ -98,5 +98,5 @@ class ReconnectCalls(Generic[ConnectionT]):
     def _make(self, event: Reconnected[ConnectionT]) -> None:
         try:
             self._call(event)
-        except Exception as error:  # noqa: BLE001 -- it is the program's, and logged
+        except BaseException as error:  # noqa: BLE001 -- it is the program's, or sys.exit(): logged
             log_failed_call(error)

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from adapter.channel.calls_in_turn import CallsInTurn
 
 
@@ -35,3 +37,20 @@ def test_nothing_is_called_behind_the_end() -> None:
     calls._thread.join(10)
     assert not calls._thread.is_alive()
     assert made == []
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
+def test_finding_client_29_what_a_call_raises_is_logged_and_the_next_is_made(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    calls, called = CallsInTurn("turns"), threading.Event()
+
+    def fail() -> None:
+        raise error
+
+    calls.add(fail)
+    calls.add(called.set)
+    calls.begin()
+    assert called.wait(10)
+    calls.end()
+    assert "a call in thread turns failed" in caplog.text

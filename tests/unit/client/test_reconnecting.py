@@ -83,14 +83,19 @@ def test_a_call_that_waits_delays_no_verb(server: Loopback, connect: Connect) ->
     assert calls.get(timeout=WAIT_S) == 2
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
 def test_an_exception_is_logged_and_the_connection_stays(
-    server: Loopback, connect: Connect, caplog: pytest.LogCaptureFixture
+    server: Loopback,
+    connect: Connect,
+    caplog: pytest.LogCaptureFixture,
+    error: type[BaseException],
 ) -> None:
+    """Also that of sys.exit(), which would end the thread without a word, and with it all calls."""
     called: SimpleQueue[int] = SimpleQueue()
 
     def again(event: Event) -> None:
         called.put(event.count)
-        raise ZeroDivisionError
+        raise error
 
     qm = connect(on_reconnect=again)
     for count in (1, 2):

@@ -130,7 +130,10 @@ class KafkaFeedConsumer:
         found = self._answer(asked[self._topic])
         if not found.partitions or found.topic_id is None:
             raise FeedError(f"asking for topic {self._topic}: no answer")
-        return FeedTopic(str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
+        partitions = sorted(found.partitions, key=lambda one: one.id)
+        without = [one.id for one in partitions if one.leader is None or one.leader.id < 0]
+        ids = tuple(one.id for one in partitions)
+        return FeedTopic(str(found.topic_id), ids, tuple(without))
 
     def first(self, partitions: Sequence[int]) -> dict[int, int]:
         earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]

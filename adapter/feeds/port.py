@@ -33,10 +33,11 @@ class FeedStopped(Exception):  # noqa: N818 -- it says what has become of the fe
 
 
 class FeedTopic(Struct, frozen=True):
-    """A topic as it is now."""
+    """A topic as it is now. leaderless: the partitions that no broker leads, and tells of."""
 
     topic_id: str
     partitions: tuple[int, ...]
+    leaderless: tuple[int, ...] = ()
 
 
 class PartitionEnd(Struct, frozen=True):

@@ -34,6 +34,7 @@ from adapter.feeds.port import (
     FeedFigures,
     FeedReading,
     FeedStopped,
+    FeedTopic,
     FeedTopics,
     PartitionEnd,
     PartitionLost,
@@ -192,9 +193,13 @@ class FeedReader:
 
     def _sweep(self, consumer: FeedConsumer, assigned: set[int]) -> set[int]:
         """Begin to read partitions that are not read yet, and see where the ends are; returns which
-        ones are read.
+        ones are read. Those without a leader are read when they have one, from their position.
         """
-        partitions = self._partitions(consumer)
+        found = self._look_at_topic(consumer)
+        left = [n for n in found.leaderless if n in self._next]
+        if len(left) < len(found.leaderless):
+            raise FeedError(_say_leaderless(found.leaderless, self.reading))
+        partitions = [n for n in found.partitions if n not in left]
         new = [n for n in partitions if n not in assigned]
         undecided = [n for n in new if n not in self._next]
         if undecided:
@@ -203,10 +208,11 @@ class FeedReader:
             offsets = {n: self._next[n] for n in new}
             self._check(consumer, offsets)
             consumer.assign(offsets)
-        self._ends = consumer.ends(partitions)
+        self._ends = self._ends | consumer.ends(partitions)
         self._show(consumer)
-        self._is_read, self._trouble, self._in_a_row = True, "", 0
-        return set(partitions)
+        self._is_read, self._in_a_row = True, 0
+        self._trouble = _say_leaderless(left, self.reading) if left else ""
+        return assigned | set(partitions)
 
     def _show(self, consumer: FeedConsumer) -> None:
         """Show new positions, and those that were not shown at the last sweep."""
@@ -218,8 +224,8 @@ class FeedReader:
             shown.last = shown.wanted
             consumer.show(shown.last)
 
-    def _partitions(self, consumer: FeedConsumer) -> tuple[int, ...]:
-        """Return the partitions of the topic, if it is still the one that was read."""
+    def _look_at_topic(self, consumer: FeedConsumer) -> FeedTopic:
+        """Return the topic, if it is still the one that was read."""
         found = consumer.describe()
         if not self._next:
             self._topic_id = found.topic_id
@@ -230,7 +236,7 @@ class FeedReader:
                 f"been read of it is lost: `mqk feed seek {reading.feed} EARLIEST` reads the new "
                 "one from its beginning"
             )
-        return found.partitions
+        return found
 
     def _begin(self, consumer: FeedConsumer, partitions: list[int]) -> None:
         """Decide from where partitions are read. Those that were added to a topic that is read
@@ -256,7 +262,7 @@ class FeedReader:
         first, ends = consumer.first(partitions), consumer.ends(partitions)
         missing = _say_missing(self.reading, offsets, first, ends)
         if missing:
-            self._partitions(consumer)  # they are not of a topic that was made again meanwhile
+            self._look_at_topic(consumer)  # they are not of a topic that was made again meanwhile
             raise FeedStopped(missing)
 
     # What is read.
@@ -270,7 +276,7 @@ class FeedReader:
         batches = list(self._batches(found))
         lost = [one.partition for one in found if isinstance(one, PartitionLost)]
         if batches or lost:
-            self._partitions(consumer)  # what was read is of the topic that it was before
+            self._look_at_topic(consumer)  # what was read is of the topic that it was before
         if lost:
             self._check(consumer, self._next)
             raise FeedError(f"partitions {lost} of {self.reading.attributes.topic} were lost")
@@ -369,6 +375,12 @@ def _parts(records: list[TopicRecord]) -> Iterable[list[TopicRecord]]:
         size += one.size
     if part:
         yield part
+
+
+def _say_leaderless(partitions: Sequence[int], reading: FeedReading) -> str:
+    which = ", ".join(map(str, partitions))
+    topic = reading.attributes.topic
+    return f"partition {which} of topic {topic} has no leader: it is read when a broker leads it"
 
 
 def _say_missing(

@@ -1,10 +1,12 @@
 """Topics in memory that feeds read and a test lets fail; and what their consumers were told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from adapter.errors import RegistryNotAvailable
 from adapter.feeds.memory import MemoryFeedConsumer, MemoryFeeds
-from adapter.feeds.port import FeedError, Read
+from adapter.feeds.port import FeedError, FeedTopic, Read
 from adapter.feeds.schemas import FeedSchemas
 from adapter.registry import topic
 from adapter.registry.port import SchemaRegistry
@@ -36,6 +38,8 @@ class DisturbedFeeds(MemoryFeeds):
         super().__init__(self.disturbed, FeedSchemas(self._ask_registry))
         self.registry = topic.in_memory()
         self.registry_failure = ""
+        self.leaderless: set[int] = set()
+        """Partitions that no broker leads."""
         self.not_shown = ""
         """Why offsets are not committed."""
         self.shown: dict[str, dict[int, int]] = {}
@@ -72,6 +76,22 @@ class WatchedConsumer(MemoryFeedConsumer):
 
     def read(self, timeout_s: float) -> list[Read]:
         return super().read(min(timeout_s, 0.05))  # so that a failure is seen soon
+
+    def describe(self) -> FeedTopic:
+        found = super().describe()
+        return msgspec.structs.replace(found, leaderless=tuple(sorted(self._feeds.leaderless)))
+
+    def first(self, partitions: Sequence[int]) -> dict[int, int]:
+        self._check_leaders(partitions)
+        return super().first(partitions)
+
+    def ends(self, partitions: Sequence[int]) -> dict[int, int]:
+        self._check_leaders(partitions)
+        return super().ends(partitions)
+
+    def _check_leaders(self, partitions: Sequence[int]) -> None:
+        if self._feeds.leaderless & set(partitions):
+            raise FeedError("there is no leader")
 
     @property
     def not_shown(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
 from adapter.feeds.kafka import KafkaFeedConsumer, KafkaFeedTopics, ShownOffsets
-from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost
+from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost
 from adapter.format import names
 from adapter.format.feeds import TopicRecord
 
@@ -159,6 +159,18 @@ def test_a_topic_without_an_id_or_partitions_is_no_answer(
         monkeypatch.setattr(consumer, "_admin", admin)
         with pytest.raises(FeedError, match="asking for topic orders: no answer"):
             consumer.describe()
+
+
+def test_partitions_without_a_leader_are_named(
+    consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaders = {0: SimpleNamespace(id=7), 1: None, 2: SimpleNamespace(id=-1)}
+    partitions = [SimpleNamespace(id=n, leader=one) for n, one in reversed(leaders.items())]
+    answer: Future[Any] = Future()
+    answer.set_result(SimpleNamespace(topic_id="id", partitions=partitions))
+    admin = SimpleNamespace(describe_topics=lambda *_, **__: {"orders": answer})
+    monkeypatch.setattr(consumer, "_admin", admin)
+    assert consumer.describe() == FeedTopic("id", (0, 1, 2), (1, 2))
 
 
 def test_a_time_behind_all_records_is_the_end(

@@ -422,3 +422,40 @@ def test_a_record_that_fails_whatever_way_is_a_dead_letter_and_others_are_read(
     assert [(one.offset, one.why) for one in dead] == [
         (1, "no message can be made of it: MemoryError()")
     ]
+
+
+def test_a_partition_without_a_leader_keeps_no_other_from_being_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "SWEEP_S", 0.05)
+    feeds = DisturbedFeeds()
+    feeds.topics.create("orders", 2)
+    feeds.append("orders", b"a", partition=0)
+    feeds.append("orders", b"b", partition=1)
+    feeds.leaderless = {1}
+    at = Reading(feeds)
+    at.start({0: 0, 1: 0}, "id 1")
+    try:
+        assert at.await_bodies(1) == [b"a"]
+        until(lambda: "partition 1 of topic orders has no leader" in at.why)
+        assert at.state == "retrying"
+        feeds.append("orders", b"c", partition=0)
+        assert at.await_bodies(2) == [b"a", b"c"]
+        feeds.leaderless = set()
+        assert at.await_bodies(3) == [b"a", b"c", b"b"]
+        until(lambda: at.why == "")
+    finally:
+        assert at.reader is not None
+        at.reader.tell_to_stop()
+        at.reader.join(WITHIN_S)
+
+
+def test_a_feed_begins_when_all_partitions_have_leaders(at: Reading) -> None:
+    """Where a partition begins, its leader says."""
+    at.feeds.append("orders", b"a")
+    at.feeds.leaderless = {0}
+    at.start(begin="LATEST")
+    until(lambda: "partition 0 of topic orders has no leader" in at.why)
+    assert at.starts == []
+    at.feeds.leaderless = set()
+    until(lambda: bool(at.starts))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import structlog
 from msgspec import Struct
@@ -196,9 +196,7 @@ class FeedReader:
         ones are read. Those without a leader are read when they have one, from their position.
         """
         found = self._look_at_topic(consumer)
-        left = [n for n in found.leaderless if n in self._next]
-        if len(left) < len(found.leaderless):
-            raise FeedError(_say_leaderless(found.leaderless, self.reading))
+        left = _left_for_now(found, self._next, self.reading)
         partitions = [n for n in found.partitions if n not in left]
         new = [n for n in partitions if n not in assigned]
         undecided = [n for n in new if n not in self._next]
@@ -375,6 +373,17 @@ def _parts(records: list[TopicRecord]) -> Iterable[list[TopicRecord]]:
         size += one.size
     if part:
         yield part
+
+
+def _left_for_now(
+    topic: FeedTopic, positions: Mapping[int, int], reading: FeedReading
+) -> list[int]:
+    """Return the partitions without a leader. Raises FeedError if one has no position: where that
+    is, its leader says.
+    """
+    if any(n not in positions for n in topic.leaderless):
+        raise FeedError(_say_leaderless(topic.leaderless, reading))
+    return list(topic.leaderless)
 
 
 def _say_leaderless(partitions: Sequence[int], reading: FeedReading) -> str:

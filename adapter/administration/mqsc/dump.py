@@ -94,14 +94,9 @@ def _defaults(qm: Connection, kind: Kind) -> list[dict[str, Any]]:
 
 def _usual(one: FoundObject, defaults: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the values that need not be written of an object."""
-    kind = one.kind
-    made = (
-        QUEUES
-        if kind.kind == "queue"
-        else {name: a for (k, name), a in OBJECTS.items() if k == kind.kind}
-    )
-    if one.name in made:
-        return {row.name: row.default for row in kind.given.values()} | made[one.name]
+    made = _initial_values(one)
+    if made is not None:
+        return {row.name: row.default for row in one.kind.given.values()} | made
     new, *here = defaults
     return {
         name: value
@@ -111,11 +106,16 @@ def _usual(one: FoundObject, defaults: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str | Problem]:
-    """Write one object. usual: values that are left out; None: all are written."""
+    """Write one object. usual: values that are left out; None: all are written.
+
+    What every queue manager has is altered: REPLACE would reset what is left out to the values of
+    the default object, which are not its own.
+    """
     rows = [row for row in one.kind.given.values() if _is_written(one, row)]
     if usual is not None:
         rows = [row for row in rows if row.name not in usual or usual[row.name] != one.value(row)]
-    if not rows and usual is not None and _is_made(one):
+    is_made = usual is not None and _initial_values(one) is not None
+    if not rows and is_made:
         return
     if not is_one_line(one.name):
         yield from left_out(f"{one.kind.noun} {one.name} has a line break in its name")
@@ -130,21 +130,25 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
             problems.append(
                 f"{row.attribute.keyword} of {one.kind.noun} {one.name} has a line break"
             )
-    begun = (
-        "ALTER QMGR"
-        if one.kind.kind == QUEUE_MANAGER
-        else f"DEFINE {one.kind.word}({quote(one.name)})"
-    )
-    lines = [begun, *parameters, *([] if one.kind.kind == QUEUE_MANAGER else ["REPLACE"])]
+    named = f"{one.kind.word}({quote(one.name)})"
+    if one.kind.kind == QUEUE_MANAGER:
+        lines = ["ALTER QMGR", *parameters]
+    elif is_made:
+        lines = [f"ALTER {named}", *parameters]
+    else:
+        lines = [f"DEFINE {named}", *parameters, "REPLACE"]
     for problem in problems:
         yield from left_out(problem)
-    yield from command(f"{one.kind.noun} {one.name}", lines)
+    if parameters or not is_made:
+        yield from command(f"{one.kind.noun} {one.name}", lines)
 
 
-def _is_made(one: FoundObject) -> bool:
-    """Say whether a queue manager on which nothing was defined has the object."""
+def _initial_values(one: FoundObject) -> dict[str, Any] | None:
+    """Return what is given to the object when a queue manager is made; None: it is not made."""
     kind = one.kind.kind
-    return kind == QUEUE_MANAGER or one.name in QUEUES or (kind, one.name) in OBJECTS
+    if kind == QUEUE_MANAGER:
+        return {}
+    return QUEUES.get(one.name) if kind == "queue" else OBJECTS.get((kind, one.name))
 
 
 def _is_written(one: FoundObject, row: AttributeRow) -> bool:

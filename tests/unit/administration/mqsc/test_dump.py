@@ -3,10 +3,12 @@
 import pytest
 
 import adapter
+from adapter.administration import objects
 from adapter.administration.kinds import DEFINED
 from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.dump import definitions
 from adapter.administration.mqsc.written import Problem
+from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
 from adapter.testing import TestQueueManager
 from tests.support.attribute_samples import given_rows, needed, samples
 
@@ -38,10 +40,9 @@ DEFINE QLOCAL('A') +
    NOSHARE +
    TRIGGER +
    REPLACE
-DEFINE QLOCAL('SYSTEM.DEFAULT.LOCAL.QUEUE') +
+ALTER QLOCAL('SYSTEM.DEFAULT.LOCAL.QUEUE') +
    DESCR('changed') +
-   MAXDEPTH(77) +
-   REPLACE
+   MAXDEPTH(77)
 * queue SYSTEM.MANAGED.DURABLE.0000000001000002 is dynamic, and is not written
 DEFINE QLOCAL('lower') +
    DEFPSIST(YES) +
@@ -126,6 +127,34 @@ def test_every_value_of_every_attribute_is_read_again() -> None:
                 define_samples(qm, kind.kind)
         script = dumped(manager)
     assert restored(script) == script
+
+
+ATTRIBUTES_MAX = max(len(list(given_rows(kind.given))) for kind in DEFINED.values())
+
+
+@pytest.mark.parametrize("number", range(ATTRIBUTES_MAX))
+def test_altering_what_every_queue_manager_has_is_written_and_nothing_else(number: int) -> None:
+    """A definition with REPLACE would reset the attributes that it does not give."""
+    with adapter.testing.queue_manager("QM1") as manager:
+        with manager.connect() as qm:
+            for kind, name in [*(("queue", name) for name in QUEUES), *OBJECTS]:
+                if name != DELAYED_QUEUE:
+                    alter_one(qm, kind, name, number)
+        script, everything = dumped(manager), dumped(manager, everything=True)
+    assert restored(script, everything=True) == everything
+    assert restored(everything, everything=True) == everything
+
+
+def alter_one(qm: adapter.Connection, kind: str, name: str, number: int) -> None:
+    """Give the attribute of this number, if the kind has it, a value that it does not have."""
+    table = next(one for one in DEFINED.values() if one.kind == kind)
+    row = dict(enumerate(given_rows(table.given))).get(number)
+    if row is None:
+        return
+    (found,) = objects.find(qm, table, name)
+    values = [name] if row.name == "topic_string" else samples(row)  # of each topic another one
+    for value in [one for one in values if one != found.value(row)][-1:]:
+        objects.alter(qm, table, name, {row.name: value})
 
 
 def define_samples(qm: adapter.Connection, kind: str) -> None:

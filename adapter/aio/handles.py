@@ -99,6 +99,8 @@ class TaskHandles:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
+                if handle is not None and handle.queue != name:
+                    handle = None  # a subscription has another queue now
                 handle = await self._open_new(name, modes, handle)
                 self._open[modes] = handle
         self.check_open(name)

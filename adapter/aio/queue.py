@@ -60,7 +60,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         replies: TaskReplies,
         selection: str = "",
     ) -> None:
-        self.name = a.as_name(name)
+        self._name = a.as_name(name)
         self._opens = None if open_for is None else modes_of(open_for, name)
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         self._selection = a.as_text("selection", selection)

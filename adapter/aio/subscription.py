@@ -32,6 +32,11 @@ class Subscription(Queue):
         self._handles.add(self._input_handle)
         self._handles.add(self._mine)
 
+    @property
+    def name(self) -> str:
+        """The queue that publications are got from; after a lost connection it may be another."""
+        return self._mine.leads_to
+
     async def _handle(self, modes: int) -> Handle:
         """Return an open handle of its queue; the one that gets are by comes with it."""
         if modes != c.INPUT:
@@ -42,7 +47,6 @@ class Subscription(Queue):
                 if not self._mine.is_open:
                     opening = open_request(self._mine)
                     await ask_to_open(self._channel, opening, self._mine, self._input_handle)
-        self.name = self._mine.leads_to
         return self._input_handle
 
     async def request_retained(self) -> int:

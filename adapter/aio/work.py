@@ -29,8 +29,6 @@ from adapter.errors import ConnectionBroken, Error, NotOpen
 class TaskWorkQueue(Protocol):
     """The queue that is worked on, as this loop sees it."""
 
-    name: str
-
     @property
     def is_closed(self) -> bool:
         """Whether it, or its connection, was closed."""

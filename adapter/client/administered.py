@@ -18,8 +18,13 @@ from adapter.core.contract.results import QueueStatus
 class AdministeredQueue(ABC):
     """The part of a queue object that is not about messages."""
 
-    name: str
+    _name: str
     _channel: ChannelBooks
+
+    @property
+    def name(self) -> str:
+        """The name by which it was opened; of a subscription, its queue's."""
+        return self._name
 
     @abstractmethod
     def _check_open(self) -> None:

@@ -71,7 +71,8 @@ class QueueHandles:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
-                handle = handle or self._new(name, modes)
+                if handle is None or handle.queue != name:  # a subscription has another queue now
+                    handle = self._new(name, modes)
                 self._keep_open(name, modes, handle)
         if self.closing.is_set():  # by a signal handler meanwhile, which could not wait for this
             self.close()

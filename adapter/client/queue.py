@@ -55,7 +55,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         replies: ReplyQueue,
         selection: str = "",
     ) -> None:
-        self.name = a.as_name(name)
+        self._name = a.as_name(name)
         self._selection = a.as_text("selection", selection)
         self._context = context
         self._channel = context.channel

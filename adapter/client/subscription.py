@@ -134,6 +134,11 @@ class Subscription(Queue):
         self._mine, self._input_handle = subscription_handles(context.channel, wanted)
         self._handle(c.INPUT)
 
+    @property
+    def name(self) -> str:
+        """The queue that publications are got from; after a lost connection it may be another."""
+        return self._mine.leads_to
+
     def _handle(self, modes: int) -> Handle:
         """Return an open handle of its queue; the one that gets are by comes with it."""
         if modes != c.INPUT:
@@ -145,7 +150,6 @@ class Subscription(Queue):
                 if not self._mine.is_open:
                     opening = open_request(self._mine)
                     ask_to_open(self._channel, opening, self._mine, self._input_handle)
-        self.name = self._mine.leads_to
         return self._input_handle
 
     def _get(
@@ -158,7 +162,7 @@ class Subscription(Queue):
             try:
                 return super()._get(command, inside, cancel)
             except QueueNotFound:
-                if self._mine.leads_to == name:
+                if self.name == name:
                     raise
 
     def _until_cancelled(self, token: CancelToken, loop_of: LoopOf) -> Iterator[Work]:
@@ -177,9 +181,9 @@ class Subscription(Queue):
             except QueueNotFound as error:
                 if self.is_closed:
                     return
-                if error.units_failed or self._mine.leads_to == name:
+                if error.units_failed or self.name == name:
                     raise
-            self.name = name = self._mine.leads_to
+            name = self.name
             loop = begin()
 
     def request_retained(self) -> int:

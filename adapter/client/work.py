@@ -56,8 +56,6 @@ log = logging.getLogger("adapter.client")
 class WorkQueue(Protocol):
     """The queue that is worked on, as this loop sees it."""
 
-    name: str
-
     @property
     def is_closed(self) -> bool:
         """Whether it, or its connection, was closed."""

@@ -143,6 +143,21 @@ def fails_once_behind_a_cut(server: Loopback, qm: adapter.Connection, **how: Any
     assert qm.statistics()["units"] == 0
 
 
+def test_what_is_asked_of_its_queue_is_asked_of_the_one_that_it_has_now(
+    server: Loopback, connect: Connect
+) -> None:
+    qm = connect()
+    one = qm.subscribe("a")
+    before = one.name
+    one.set(inhibit_get=False)
+    server.cut_all()
+    qm.publish("a", "x")
+    assert one.depth() == 1
+    assert one.name != before
+    assert [message.body for message in one.browse()] == [b"x"]
+    one.set(inhibit_get=False)
+
+
 def test_a_loop_with_a_token_ends_with_its_subscription(qm: adapter.Connection) -> None:
     one = qm.subscribe("a")
     loop = one.units(timeout=None, cancel=adapter.CancelToken())

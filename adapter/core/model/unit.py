@@ -41,7 +41,8 @@ class UnitOfWork:
     triggers: trigger messages that its puts caused, and that cannot be got before it ends. broker:
     what it does to conversations of Service Broker, if it does anything. lifetime: of the first
     message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
-    ahead: no program was shown what it got. refusal: of the first deferred put that was refused.
+    retains: it puts retained publications. ahead: no program was shown what it got. refusal: of the
+    first deferred put that was refused.
     puts and gets are only appended to, or replaced by other lists: see UnitMark.
     """
 
@@ -59,6 +60,7 @@ class UnitOfWork:
         "puts",
         "refusal",
         "restore",
+        "retains",
         "since",
         "triggers",
         "weight",
@@ -80,6 +82,7 @@ class UnitOfWork:
         self.restore: dict[tuple[object, str], Callable[[], None]] = {}
         self.broker: BrokerWork | None = None
         self.ahead = False
+        self.retains = False
         self.refusal: Refused | None = None
 
     def __len__(self) -> int:

@@ -86,9 +86,9 @@ def complete(qm: QueueManager, queue: Destination | None, message: MessageData, 
     if checked is None:
         return 0
     try:
-        put.check(checked, message)
         if not message.put_time_ms:
             staging.check(qm, checked.name, message, now_ms)
+        put.check(checked, message)  # what is refused later is said last
     except Refusal as refusal:
         if refusal.reason not in LATER:
             return INVALID

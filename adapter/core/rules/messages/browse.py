@@ -21,7 +21,7 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.message import NO_ID
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import Messages
+from adapter.core.contract.results import Messages, Result
 from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
@@ -30,9 +30,10 @@ from adapter.core.rules.messages.get import (
     check_allowed,
     show,
     shown_length,
+    why_too_long,
 )
 from adapter.core.rules.primitives import cursor, groups, marks, matching, selection, waiting
-from adapter.core.rules.primitives.decision import Decision, handle_of
+from adapter.core.rules.primitives.decision import Decision, handle_of, refused
 
 BROWSE_OPTIONS: Final = matching.BROWSE_OPTIONS | marks.OPTIONS
 
@@ -81,12 +82,13 @@ def look(
         found = _select_beside_lock(qm, handle, command, request.now_ms)
     if not found:
         return None
-    shown = show(command.options, found)
-    if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
+    answer = _why_not_shown(qm, command, handle, found)
+    if answer is not None:
         handle.cursor, handle.browse_head = before
         if locked is not None:
             cursor.lock(handle, locked)
-        return Decision([], Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
+        return Decision([], answer, qm.entry_n)
+    shown = show(command.options, found)
     last = shown[-1].message
     if handle.browse_group is not None or last.group_id != NO_ID:
         groups.move_handle(qm, request, handle, "browse_group", last, b"")
@@ -95,6 +97,19 @@ def look(
     if command.options & marks.MARKING:
         marks.mark(qm, handle, command.options, found[0])
     return Decision([], Messages(shown), qm.entry_n)
+
+
+def _why_not_shown(
+    qm: QueueManager, command: Browse, handle: QueueHandle, found: list[Stored]
+) -> Result | None:
+    """Return what is answered where a message is too long for who asks, or for an answer."""
+    if command.options & COMPLETE and (why := why_too_long(qm, found)):
+        return refused(Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, why))
+    if command.options & BOUNDED:
+        shown = show(command.options, found)
+        if shown_length(shown[0]) > command.length_max:
+            return Messages(shown, Reason.MESSAGE_TRUNCATED)
+    return None
 
 
 def _unlock(qm: QueueManager, request: Request, handle: QueueHandle) -> Decision:

@@ -46,6 +46,7 @@ from adapter.core.rules.primitives.decision import (
     handle_of,
     outcome_of,
     own_unit,
+    refused,
     session_of,
 )
 
@@ -112,6 +113,9 @@ def give(
     if not found:
         return None
     options, named = command.options, command.unit  # each costs a look-up
+    if options & COMPLETE and (too_large := _why_too_large(qm, unit, found)):
+        refusal = Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, too_large)
+        return Decision(records, refused(refusal), qm.entry_n)  # nothing is taken
     shown = show(options, found) if named or options else []
     if options:
         if options & BOUNDED and shown_length(shown[0]) > command.length_max:
@@ -165,9 +169,26 @@ def _select(
         records += expiry_records(queue, expired)
     if found and options & COMPLETE:
         found = groups.parts(queue, found[0])
-        if len(found) > qm.limits.unit_messages - (len(unit) if unit else 0):
-            return []
     return found
+
+
+def _why_too_large(qm: QueueManager, unit: UnitOfWork | None, found: list[Stored]) -> str:
+    """Say why a message cannot be got whole; "" if it can. Its segments are got as one unit."""
+    most = qm.limits.unit_messages
+    if len(found) > most - (len(unit) if unit else 0):
+        return (
+            f"the message has {len(found)} segments, and a unit {most} messages at most: get its "
+            "segments one by one"
+        )
+    return why_too_long(qm, found)
+
+
+def why_too_long(qm: QueueManager, found: list[Stored]) -> str:
+    """Say why the segments of a message cannot be shown as one; "" if they can: in one answer."""
+    size, most = sum(stored.length for stored in found), qm.limits.unit_bytes
+    if size <= most:
+        return ""
+    return f"the message has {size} bytes, and {most} are the most: ask for its segments one by one"
 
 
 def _take_in_unit(

@@ -363,6 +363,9 @@ def _put(
         size += count * max(weight(message) - len(message.body) for message in messages)
         if queue.taken_room + count > queue.attributes.max_depth:
             return _full(qm, queue, request)
+        if count > qm.limits.unit_messages:
+            text = f"{count} segments, {qm.limits.unit_messages} messages at most"
+            raise Refusal(Reason.UNIT_TOO_LARGE, queue.name, text)
     unit = unit_with_room(qm, request, named, count, size) if named else None
     ident = b"" if unit is not None else _own_unit(qm, request, queue, messages, size)
     plan = Plan(qm, now_ms)

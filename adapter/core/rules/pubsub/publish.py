@@ -107,7 +107,20 @@ def _receivers(
         if not one.on_request and one.level <= level and one.selects(message)
     ]
     highest = max((one.level for one in found), default=0)
-    return [one for one in found if one.level == highest]
+    return _one_of_each_group(qm, [one for one in found if one.level == highest])
+
+
+def _one_of_each_group(qm: QueueManager, found: list[SubscriptionState]) -> list[SubscriptionState]:
+    """Return the first subscription of each group whose copy may reach the queue, or the first.
+
+    A queue with several bindings gets a message once, however many of them match.
+    """
+    groups: dict[tuple[str | bool, ...], SubscriptionState] = {}
+    for one in found:
+        known = groups.setdefault(one.group, one)
+        if known is not one and not _may_reach(qm, known):
+            groups[one.group] = one
+    return list(groups.values())
 
 
 def _check(
@@ -151,7 +164,7 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
     target = routes.find(qm, to, manager, plan.new_queues)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
-    if qm.authorities.are_checked and not _may_reach(qm, subscription):
+    if not _may_reach(qm, subscription):
         target = Target(reason=Reason.AUTHORITY_MISSING)
     reason = _put_copy(plan, target, copy)
     if reason is None:
@@ -167,7 +180,8 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
 def _may_reach(qm: QueueManager, subscription: SubscriptionState) -> bool:
     """Whether copies reach their queue by the authorities of whose the subscription is."""
     owner = subscription.owner
-    if subscription.is_managed or owner in ("", THE_QUEUE_MANAGER):
+    is_free = subscription.is_managed or owner in ("", THE_QUEUE_MANAGER)
+    if is_free or not qm.authorities.are_checked:
         return True
     to, manager = subscription.destination, subscription.destination_queue_manager
     asker = putters.asker_of_user(qm, owner, "Publish")
@@ -226,7 +240,7 @@ def _priority(
 def _retain(plan: Plan, topic: str, message: MessageData, *, in_unit: bool) -> None:
     """Keep a publication for its topic in place of those before; says that those go.
 
-    In a unit the last one before stays until there is another: the unit may be backed out.
+    In a unit the last one before stays until the commit: the unit may be backed out.
     """
     size = len(message.body)
     queue = retained.queue_for(plan.qm, size)
@@ -240,6 +254,7 @@ def _retain(plan: Plan, topic: str, message: MessageData, *, in_unit: bool) -> N
 def _put_in_unit(plan: Plan, request: Request, command: Put) -> list[Record]:
     weights = [weight(message) for _, message in plan.puts + plan.reports]
     unit = unit_with_room(plan.qm, request, command.unit, len(weights), sum(weights))
+    unit.retains = unit.retains or bool(command.options & RETAIN)
     return plan.hold(unit, weights)
 
 
@@ -277,12 +292,12 @@ def retained_copies(
     manager = subscription.destination_queue_manager
     found = routes.find(qm, subscription.destination, manager, plan.new_queues)
     target = found if queue is None else Target(queue)
-    if qm.authorities.are_checked and not _may_reach(qm, subscription):
+    if not _may_reach(qm, subscription):
         target = Target(reason=Reason.AUTHORITY_MISSING)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):
             copy = _copy(qm, subscription, topic, again, target.queue)
-            lost += plan.send(target, copy) is not None
+            lost += _put_copy(plan, target, copy) is not None
     check_size(qm, plan.puts)
     return plan, lost

@@ -374,3 +374,17 @@ def test_the_latest_time_is_kept() -> None:
     assert at.core.queue("Q").depth == 1
     at.core.crash_with_snapshot()
     assert at.core.queue("Q").depth == 1
+
+
+@pytest.mark.parametrize("delay_ms", [-5, 2**63 - 1])
+def test_a_delay_beyond_all_is_a_dead_letter_also_of_what_is_too_long(delay_ms: int) -> None:
+    """A plain client says it: whatever else is wrong, no time is made of it."""
+    at = site("Q", "DLQ")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    at.client.do(c.AlterQueue("Q", {"max_message_length": 3}))
+    wrong = arrival("longer than three", 1)
+    wrong.message.put_time_ms, wrong.message.delay_ms = 0, delay_ms
+    at.arrive(wrong)
+    (letter,) = at.client.take(handle=2)
+    assert letter.message.deliver_at_ms == 0
+    at.core.crash_with_snapshot()

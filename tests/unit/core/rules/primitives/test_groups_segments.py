@@ -17,11 +17,11 @@ from adapter.core.contract.details import (
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Messages, PutDone
+from adapter.core.contract.results import Messages, PutDone, Refused
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.groups import segment_status
 from adapter.format import entries
-from tests.support.core import Client, client_on
+from tests.support.core import Client, Core, client_on
 
 LONG = "".join(f"{n:04}" for n in range(25))
 """100 bytes; a queue that takes 40 gets three segments of 32, and one of 4."""
@@ -100,7 +100,7 @@ def test_segments_count_for_depth_and_units() -> None:
     client.do(c.AlterQueue("Q", {"max_depth": 100}))
     put(client, unit=unit)
     assert client.refused(c.Put(1, put_of(LONG).messages, unit)) is Reason.UNIT_TOO_LARGE
-    assert whole(client, unit) == [], "there is no room for all of it in the unit"
+    assert client.refused(c.Get(1, unit, options=COMPLETE)) is Reason.UNIT_TOO_LARGE
     client.do(c.Backout(unit))
     assert whole(client) == [LONG]
 
@@ -268,3 +268,56 @@ def test_segments_of_which_some_are_persistent_are_no_message(client: Client) ->
     client.put("hard", group_id=GROUP, persistence=1, details=details)
     assert whole(client) == []
     assert [client.get() for _ in range(2)] == [["soft"], ["hard"]]
+
+
+def site(**limits: int) -> Client:
+    """A queue that takes 8 bytes, of a queue manager with these limits."""
+    core = Core(Limits(**limits))  # type: ignore[arg-type]
+    client = core.connect()
+    client.define(max_message_length=40)
+    client.open()
+    return client
+
+
+def put_segments(client: Client, *bodies: str) -> None:
+    for at, body in enumerate(bodies):
+        flags = LAST_SEGMENT if at == len(bodies) - 1 else SEGMENT
+        message = MessageData(body.encode(), details=Details(flags=flags))
+        assert isinstance(client.do(c.Put(1, [message], options=LOGICAL_ORDER)), PutDone)
+
+
+@pytest.mark.parametrize("in_unit", [False, True])
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("limits", [{"unit_bytes": 20_000}, {"unit_messages": 3}])
+def test_a_message_that_is_too_large_to_be_got_whole_is_refused_and_stays(
+    limits: dict[str, int], waits: bool, in_unit: bool
+) -> None:
+    """It would be taken, and its answer be more than a frame has; or nothing behind it be found."""
+    client = site(**limits)
+    client.do(c.AlterQueue("Q", {"max_message_length": 10_000}))
+    unit = client.begin() if in_unit else b""
+    get = c.Get(1, unit, wait_ms=60_000 if waits else 0, options=COMPLETE)
+    request = client.send(get) if waits else 0
+    put_segments(client, *["x" * 6_000] * 4)
+    answer = client.answer(request) if waits else client.do(get)
+    assert isinstance(answer, Refused)
+    assert answer.reason is Reason.UNIT_TOO_LARGE
+    assert "get its segments one by one" in answer.detail or "ask for its" in answer.detail
+    assert client.core.queue().depth == 4
+    assert [len(body) for _ in range(3) for body in client.get()] == [6_000] * 3
+
+
+def test_a_message_that_is_too_large_to_be_shown_whole_is_refused() -> None:
+    client = site(unit_bytes=20_000)
+    client.do(c.AlterQueue("Q", {"max_message_length": 10_000}))
+    put_segments(client, *["x" * 6_000] * 4)
+    assert client.refused(c.Browse(1, options=COMPLETE)) is Reason.UNIT_TOO_LARGE
+    assert len(client.browse()) == 1, "the cursor has not moved"
+
+
+def test_no_put_is_cut_into_more_segments_than_a_unit_has_messages() -> None:
+    client = site(unit_messages=3)
+    long = MessageData(bytes(200), details=Details(flags=SEGMENTATION_ALLOWED))
+    for unit in (b"", client.begin()):
+        assert client.refused(c.Put(1, [long], unit)) is Reason.UNIT_TOO_LARGE
+    assert client.core.queue().depth == 0

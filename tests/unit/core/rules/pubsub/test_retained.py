@@ -199,3 +199,37 @@ def test_a_new_queue_gives_no_place_that_one_gave_before_a_crash(core: Core) -> 
     subscribe(client, "a")
     (got,) = client.take(handle=11)
     assert got.n >= client.core.qm.numbers.first_n
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_what_a_unit_has_replaced_does_not_come_back(client: Client, twice: bool) -> None:
+    """When the new one has expired, or is gone with a crash because it was not persistent."""
+    retain(client, "t", "old")
+    unit = client.begin()
+    if twice:
+        retain(client, "t", "between", unit)
+    retain(client, "t", "new", unit, expiry_ms=1000)
+    retain(client, "other", "x", unit)
+    assert found(client, "t") == ["old"], "until the commit"
+    client.do(c.Commit(unit))
+    assert found(client, "t") == ["new"]
+    client.core.advance(5)
+    assert found(client, "t") == []
+    assert found(client, "other") == ["x"]
+
+
+def test_a_unit_that_is_backed_out_replaces_nothing(client: Client) -> None:
+    retain(client, "t", "old")
+    unit = client.begin()
+    retain(client, "t", "new", unit)
+    client.do(c.Backout(unit))
+    assert found(client, "t") == ["old"]
+
+
+def test_copies_of_what_is_retained_live_no_longer_than_their_queue_says(client: Client) -> None:
+    client.define("S", expiry_cap=10)  # a second
+    retain(client, "t", "x")
+    client.do(c.Subscribe(20, "t", "", options=c.CREATE, destination="S"))
+    client.core.advance(5)
+    client.open("S", handle=2)
+    assert client.get(handle=2) == []

@@ -57,11 +57,21 @@ class TemporaryQueue:
         self.subscription = self._subscribe()
 
     def bind(self, binding: Binding) -> None:
-        """Have what is published on an exchange come here too."""
+        """Have what is published on an exchange from now on come here too.
+
+        It takes the place of a binding to the exchange when that was of another type.
+        """
         with self._lock:
             if binding not in self._bindings:
-                topic, to = binding_topic(*binding), self.subscription.name
-                self._bindings[binding] = self._qm.subscribe(topic, destination=to)
+                exchange, _, key = binding
+                self.unbind(exchange, key)
+                to = self.subscription.name
+                self._bindings[binding] = self._qm.subscribe(
+                    binding_topic(*binding),
+                    name=subscription_name(to, exchange, key),
+                    destination=to,
+                    retained=False,
+                )
 
     def make_again(self, lost: adapter.Subscription) -> None:
         """Make it again, with its bindings: a lost connection has deleted it.

@@ -2,8 +2,9 @@
 
 An exchange is a part of the topic tree: a message that is published on exchange `shop` with the key
 `order.new` is a publication on `kombu/shop/order/new`, and each binding is a subscription, so that
-the queue manager itself does the routing, for all programs. The default exchange, whose name is
-empty, is `kombu/` in the same way; its keys are names of queues.
+the queue manager itself does the routing, for all programs. By their names the bindings of a queue
+are one group: it gets one copy of a message, however many of them match. The default exchange,
+whose name is empty, is `kombu/` in the same way; its keys are names of queues.
 
 This module knows neither connections nor messages.
 """
@@ -36,7 +37,10 @@ def binding_topic(exchange: str, exchange_type: str, key: str) -> str:
 
 
 def subscription_name(queue: str, exchange: str, key: str) -> str:
-    """Return the name of the subscription that stands for a binding of a permanent queue."""
+    """Return the name of the subscription that stands for a binding of a queue.
+
+    queue: its name at the queue manager.
+    """
     return f"{bindings_of(queue)}{quote(exchange, safe='')} {quote(key, safe='')}"
 
 

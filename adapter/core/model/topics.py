@@ -48,6 +48,18 @@ class SubscriptionState(Struct, eq=False, kw_only=True):
         """What tells it from all others."""
         return self.ident.hex()
 
+    @property
+    def group(self) -> tuple[str | bool, ...]:
+        """What it has in common with those that give their queue one copy together.
+
+        That is said by names, `GROUP QUEUE ...`: a word, and the queue that it puts to. Any other
+        subscription is a group of its own.
+        """
+        word, queue = self.name.partition(" ")[0], self.destination
+        if word and self.name.startswith(f"{word} {queue} "):
+            return word, queue, self.destination_queue_manager, self.is_durable
+        return (self.key,)
+
     def selects(self, message: MessageData) -> bool:
         """Whether a publication is what its selection asks for."""
         return self.fits is None or self.fits(message)

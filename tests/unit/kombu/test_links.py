@@ -8,7 +8,7 @@ import pytest
 
 import adapter
 from adapter.errors import QueueInUse, QueueNotEmpty
-from adapter.kombu.links import ProcessLink, ProcessLinks
+from adapter.kombu.links import Binding, ProcessLink, ProcessLinks
 from adapter.testing import TestQueueManager
 
 
@@ -57,6 +57,54 @@ def test_bindings_route_to_permanent_and_temporary_queues(link: ProcessLink) -> 
         link.unbind(queue, "shop", "order.*")
         link.unbind(queue, "shop", "order.*")
     assert not link.publish("shop", "order.new", b"x", {})
+
+
+OVERLAPPING = [
+    [("shop", "topic", "a.*"), ("shop", "topic", "*.b"), ("shop", "topic", "#")],
+    [("shop", "fanout", "one"), ("shop", "fanout", "two")],
+    [("shop", "direct", "a.b"), ("shop", "topic", "a.b"), ("shop", "topic", "a.#")],
+]
+
+
+@pytest.mark.parametrize("bindings", OVERLAPPING)
+def test_a_message_comes_to_a_queue_once_however_many_bindings_match(
+    link: ProcessLink, bindings: list[Binding]
+) -> None:
+    for permanent in ("first", "second"):
+        link.define(permanent, {})
+    for temporary in ("third", "fourth"):
+        link.declare_temporary(temporary)
+    queues = ("first", "second", "third", "fourth")
+    for queue in queues:
+        for binding in bindings:
+            link.bind(queue, binding)
+    assert link.publish("shop", "a.b", b"x", {})
+    assert [link.depth(queue) for queue in queues] == [1, 1, 1, 1]
+    for queue in queues:
+        link.unbind(queue, bindings[0][0], bindings[0][2])
+    assert link.publish("shop", "a.b", b"x", {}) == (len(bindings) > 1)
+    assert [link.depth(queue) for queue in queues] == [2, 2, 2, 2]
+
+
+def test_a_temporary_queue_that_was_made_again_gets_a_message_once(link: ProcessLink) -> None:
+    link.declare_temporary("mine")
+    for key in ("a.*", "*.b"):
+        link.bind("mine", ("shop", "topic", key))
+    temporary = link.temporary("mine")
+    assert temporary is not None
+    temporary.make_again(temporary.subscription)
+    assert link.publish("shop", "a.b", b"x", {})
+    assert link.depth("mine") == 1
+
+
+def test_what_another_program_has_retained_was_there_before_the_binding(
+    link: ProcessLink, qm: adapter.Connection
+) -> None:
+    qm.publish("kombu/kept/a/b", b"x", retain=True)
+    link.declare_temporary("mine")
+    for key in ("a.*", "*.b"):
+        link.bind("mine", ("kept", "topic", key))
+    assert link.depth("mine") == 0
 
 
 def test_bindings_of_permanent_queues_outlive_the_program(manager: TestQueueManager) -> None:

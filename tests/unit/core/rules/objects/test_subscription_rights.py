@@ -150,6 +150,19 @@ def test_copies_reach_their_queue_by_the_rights_of_the_owner(words: tuple[str, .
     assert reasons == ([] if words == ("put",) else [2035])
 
 
+def test_one_that_may_not_reach_its_queue_takes_nothing_from_its_group() -> None:
+    client = site()
+    grant(client, "SECRET", "put")
+    user(client, "eve")
+    given = {"topic_string": "news", "destination": "SECRET"}
+    assert not is_denied(client, c.DefineObject("subscription", "kombu SECRET of eve", given))
+    operator(client)
+    client.do(c.DefineObject("subscription", "kombu SECRET of others", given))
+    grant(client, "SECRET", "get")
+    publish(client)
+    assert [client.core.queue(name).depth for name in ("SECRET", "DEAD")] == [1, 0]
+
+
 def test_what_an_administrator_defined_is_delivered_without_records() -> None:
     client = site()
     administered(client)

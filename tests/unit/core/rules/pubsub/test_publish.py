@@ -1,5 +1,7 @@
 """Publishing: who gets a copy, what the copy says, and what happens to one that has no room."""
 
+from typing import Any
+
 import pytest
 
 from adapter.core.contract import commands as c
@@ -385,6 +387,64 @@ def test_a_selection_is_of_what_is_retained_too(client: Client) -> None:
     assert told.retained == 1
     assert [client.get(handle=11) for _ in range(2)] == [["red"], []]
     assert client.do(c.SubscriptionRequest(10)) == Done(1)
+
+
+def bind(client: Client, name: str, to: str = "Q", topic: str = "a/#", **fields: Any) -> None:
+    """Define a durable subscription that puts to a queue."""
+    given = {"topic_string": topic, "destination": to, **fields}
+    assert client.do(c.DefineObject("subscription", name, given)) == Done()
+
+
+def test_subscriptions_of_one_queue_whose_names_begin_alike_give_it_one_copy(
+    client: Client, core: Core
+) -> None:
+    for queue in ("Q", "R"):
+        client.define(queue)
+        for number in range(3):
+            bind(client, f"kombu {queue} {number}", queue)
+    client.define("OTHER")
+    bind(client, "kombu Q of another queue", "OTHER")
+    bind(client, "kombu Q of another queue, too", "OTHER")
+    done = publish(client, "a/b", "x")
+    assert [core.queue(queue).depth for queue in ("Q", "R", "OTHER")] == [1, 1, 2]
+    assert done.subscriptions == 4
+    client.do(c.DeleteObject("subscription", "kombu Q 0"))
+    publish(client, "a/b", "x")
+    assert core.queue("Q").depth == 2
+    core.crash_with_snapshot()
+    publish(core.connect(), "a/b", "x")
+    assert [core.queue(queue).depth for queue in ("Q", "R", "OTHER")] == [3, 3, 6]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("one", "two"),
+        ("Q one", "Q two"),
+        (" Q one", " Q two"),
+        ("one Q", "two Q"),
+        ("one Q ", "two Q "),
+        ("kombu Q", "kombu Q2 one"),
+        ("kombu  Q one", "kombu  Q two"),
+        ("a kombu Q one", "a kombu Q two"),
+    ],
+)
+def test_other_names_are_of_no_group(client: Client, core: Core, names: tuple[str, str]) -> None:
+    client.define("Q")
+    for name in names:
+        bind(client, name)
+    publish(client, "a/b", "x")
+    assert core.queue("Q").depth == 2
+
+
+def test_what_a_member_of_a_group_leaves_out_another_one_gives(client: Client, core: Core) -> None:
+    client.define("Q")
+    bind(client, "kombu Q red", selector="colour = 'red'")
+    bind(client, "kombu Q apples", selector="fruit = 'apple'")
+    for properties in ({"colour": "red"}, {"fruit": "apple"}, {"colour": "red", "fruit": "apple"}):
+        publish(client, "a/b", "x", properties=properties)
+    publish(client, "a/b", "x")
+    assert core.queue("Q").depth == 3
 
 
 def test_copies_have_the_priority_of_their_subscription(client: Client, core: Core) -> None:

@@ -412,6 +412,7 @@ async def use(site: Site) -> None:
     while (message := await site.qm.get(name, unit=adapter.NO_UNIT)) is not None:
         bodies.append(message.body)
     assert b"for the check" in bodies, "a message went to nobody"
+    await site.qm.queues(name)  # behind the close of the last get, which did not wait for it
 
 
 def what_is_left(site: Site) -> str:

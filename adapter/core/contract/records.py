@@ -191,7 +191,8 @@ class SessionRestored(Struct):
 class OutcomeRestored(Struct):
     """Of a snapshot: an outcome that a client has not said that it has seen.
 
-    kind: "put", "get" or "done". gets: the messages got, and in counts their backout counts.
+    kind: "put", "get" or "done". gets: the messages got, and in counts their backout counts; of a
+    put a message without its body, of which its client is told.
     """
 
     session: bytes

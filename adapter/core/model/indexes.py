@@ -209,6 +209,8 @@ class Indexes:
 
     def passed_by(self, stored: Stored) -> None:
         """Note that a paged-out message, whose content is at hand, is about to be removed."""
+        if not self.is_used:
+            return  # its removal is of no interest either
         for watch in self._watches.values():
             watch.paged_in(stored)
             watch.removed(stored)

@@ -38,7 +38,7 @@ from adapter.core.model.lane import bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.consumers import timeouts
-from adapter.core.rules.messages import backout
+from adapter.core.rules.messages import backout, get
 from adapter.core.rules.network import opening, resolve
 from adapter.core.rules.primitives import matching, naming
 from adapter.core.rules.primitives.decision import Decision, connection_of, done, queue_of
@@ -124,7 +124,7 @@ def _check_free(queue: LocalQueue, consumer: str) -> None:
 def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) -> Decision:
     """Give a consumer its next batch, in the order of delivery, as far as its topic has it."""
     handle, consumer = _handle_of(qm, request, command.handle)
-    _check_limit(handle.queue, command.limit, 1)
+    _check_limit(handle, command.limit, 1)
     if consumer.last - max(command.planned, consumer.consumed) >= AHEAD_MAX:
         return Decision([], _state(consumer), qm.entry_n)
     batch, records = _next_batch(qm, handle.queue, consumer, command.limit, request.now_ms)
@@ -136,10 +136,10 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
     return Decision(records, state, qm.entry_n)
 
 
-def _check_limit(queue: LocalQueue, limit: int, least: int) -> None:
+def _check_limit(handle: ConsumerHandle, limit: int, least: int) -> None:
     """Refuse a batch of a queue that gives nothing, and one of a size that batches do not have."""
-    if queue.attributes.inhibit_get:
-        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    queue = handle.queue
+    get.check_allowed(handle)
     if not least <= limit <= BATCH_MAX:
         text = f"a batch has {least} to {BATCH_MAX} messages, not {limit}"
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
@@ -237,7 +237,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
     batches = dict(consumer.batches)
     records: list[r.Record] = []
     if is_next:
-        batch, records = _claim_to_read(qm, queue, consumer, command.limit, request.now_ms)
+        batch, records = _claim_to_read(qm, handle, consumer, command.limit, request.now_ms)
         batches[command.through] = batch
     if command.after > consumer.consumed:
         records.append(_consume(queue, consumer, command.after))
@@ -258,14 +258,14 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
 
 
 def _claim_to_read(
-    qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, limit: int, now_ms: int
+    qm: QueueManager, handle: ConsumerHandle, consumer: DurableConsumer, limit: int, now_ms: int
 ) -> tuple[Batch, list[r.Record]]:
     """Claim the batch that a program is about to read, in the same step."""
     if qm.quiescing:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
-    _check_limit(queue, limit, 0)
-    batch, records = _next_batch(qm, queue, consumer, limit, now_ms)
-    return batch, [*records, _claim_of(queue, consumer, batch)]
+    _check_limit(handle, limit, 0)
+    batch, records = _next_batch(qm, handle.queue, consumer, limit, now_ms)
+    return batch, [*records, _claim_of(handle.queue, consumer, batch)]
 
 
 def _describe(number: int, batch: Batch) -> results.BatchDescription:

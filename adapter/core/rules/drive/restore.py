@@ -14,11 +14,12 @@ import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Delivered
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.pages import Paged
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
+from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result, put_done
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -239,6 +240,8 @@ def _outcome(session: bytes, number: int, result: Result) -> r.OutcomeRestored:
     if isinstance(result, PutDone):
         kept.kind = "put"
         kept.message_id, kept.put_time_ms = result.message_ids[0], result.put_time_ms
+        if result.priority >= 0:
+            kept.gets = [r.Placed("", 0, 0, 0, 0, 0, 0, _told_of(result))]
     elif isinstance(result, Messages):
         kept.kind = "get"
         kept.gets = [_placed(one) for one in result.messages]
@@ -248,6 +251,20 @@ def _outcome(session: bytes, number: int, result: Result) -> r.OutcomeRestored:
     elif isinstance(result, Done):
         kept.count = result.count
     return kept
+
+
+def _told_of(result: PutDone) -> MessageData:
+    """Return a message, without its body, of which a put is told what it was told."""
+    return MessageData(
+        message_id=result.message_ids[-1],
+        correlation_id=NO_ID,
+        group_id=result.group_id or NO_ID,
+        group_seq=result.group_seq,
+        priority=result.priority,
+        persistence=result.persistence,
+        put_time_ms=result.put_time_ms,
+        details=Details(put_date_time=result.put_date_time, offset=result.offset),
+    )
 
 
 def _placed(one: Delivered) -> r.Placed:
@@ -343,7 +360,9 @@ def apply_session_restored(qm: QueueManager, record: r.SessionRestored) -> None:
 def apply_outcome_restored(qm: QueueManager, record: r.OutcomeRestored) -> None:
     """Keep an outcome that may be asked for."""
     result: Result
-    if record.kind == "put":
+    if record.kind == "put" and record.gets:
+        result = put_done([record.message_id], record.gets[0].message)
+    elif record.kind == "put":  # of an earlier release, or of a publication
         result = PutDone([record.message_id], record.put_time_ms)
     elif record.kind == "get":
         result = Messages(

@@ -302,11 +302,12 @@ class Plan:
         qm, now_ms = self.qm, self.now_ms
         puts = self.puts + self.reports if self.reports else self.puts
         segments: Puts = []
-        for queue, whole, parts in self.cut:
-            trigger_events.note_put(qm, queue, whole, now_ms, stored=len(parts))
+        noted = [(queue, whole, len(parts)) for queue, whole, parts in self.cut]
+        if is_event:
+            noted += [(queue, message, 1) for queue, message in puts]
+        trigger_events.note_together(qm, noted, now_ms)
+        for queue, _, parts in self.cut:
             segments += [(queue, part) for part in parts]
-        for queue, message in puts if is_event else ():
-            trigger_events.note_put(qm, queue, message, now_ms)
         before = self._before()
         if not puts and not segments and not gets:
             return before

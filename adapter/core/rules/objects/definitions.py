@@ -28,10 +28,11 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import SERVICE, TYPE_OF_KIND
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
-from adapter.core.contract.results import ObjectDescription, Objects
+from adapter.core.contract.replies import Reply
+from adapter.core.contract.results import ObjectDescription, Objects, Refused
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.objects import exports, feeds, statistics
-from adapter.core.rules.primitives import defaults, naming
+from adapter.core.rules.primitives import defaults, marks, naming, waiting
 from adapter.core.rules.primitives.decision import Decision, done
 from adapter.core.rules.pubsub import subscriptions, topics
 
@@ -81,7 +82,19 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     attributes = command.attributes
     if isinstance(_attributes(qm, kind, name), Dated):
         attributes = attributes | {"altered_ms": request.now_ms}
-    return done(qm, request, [ObjectAltered(kind, name, attributes)])
+    replies = _refuse_waiting(qm, name) if kind == "alias" and attributes.get("inhibit_get") else []
+    return done(qm, request, [ObjectAltered(kind, name, attributes)], 0, replies)
+
+
+def _refuse_waiting(qm: QueueManager, alias: str) -> list[Reply]:
+    """Refuse the gets that wait by an alias which is inhibited now."""
+    attributes = qm.objects["alias", alias]
+    return [
+        waiting.answer(qm, waiter, Refused(Reason.GET_INHIBITED, waiter.handle.queue.name))
+        for connection in qm.connections.values()
+        for waiter in list(connection.waiters.values())
+        if waiter.handle is not None and getattr(waiter.handle, "alias", None) is attributes
+    ]
 
 
 def decide_delete_object(qm: QueueManager, request: c.Request, command: c.DeleteObject) -> Decision:
@@ -166,6 +179,8 @@ def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
     qm.references.remove(record.name, attributes)
     for name, value in record.attributes.items():
         setattr(attributes, name, value)
+    if "mark_interval_ms" in record.attributes:
+        marks.note_interval(qm)
     qm.references.add(record.name, attributes)
     topics.note_altered(qm, record.kind, record.name)
 

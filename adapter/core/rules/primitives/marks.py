@@ -103,6 +103,14 @@ def tick(qm: QueueManager) -> None:
             _look_again(qm, queue, queue.marks)
 
 
+def note_interval(qm: QueueManager) -> None:
+    """Note that the interval has been altered: marks that are there end by the new one."""
+    for queue in qm.queues.values():
+        if queue.marks is not None:
+            queue.marks.wake_ms = 0  # what was scheduled is void
+            _look_again(qm, queue, queue.marks)
+
+
 def take_away(qm: QueueManager, handle: QueueHandle, command: c.Browse) -> Decision:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: the message is shown, if it is still there."""
     assert command.place is not None, "it was checked"

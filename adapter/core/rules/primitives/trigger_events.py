@@ -6,6 +6,7 @@ does not know the conditions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
@@ -27,11 +28,13 @@ def note_put(
     now_ms: int,
     unit: UnitOfWork | None = None,
     stored: int = 1,
+    ahead: int = 0,
 ) -> None:
     """Note that a message is put, before the queue counts it.
 
     unit: holds it. stored: the segments of one message count as so many, and cause one event. A
-    delayed message is no event before it is due.
+    delayed message is no event before it is due. ahead: how many that count for triggers are put
+    before it, in the same step.
     """
     if not queue.attributes.trigger_control or message.destination:
         return
@@ -40,11 +43,25 @@ def note_put(
         queue=queue,
         now_ms=now_ms,
         priority=message.priority,
-        before=queue.trigger_count(),
+        before=queue.trigger_count() + ahead,
         stored=stored,
         unit=unit,
     )
     qm.step.trigger_work.append(event)
+
+
+def note_together(
+    qm: QueueManager, puts: Iterable[tuple[LocalQueue, MessageData, int]], now_ms: int
+) -> None:
+    """Note that messages are put in one step, in this order: with each how many are stored."""
+    ahead: dict[str, int] = {}
+    for queue, message, stored in puts:
+        attributes, name = queue.attributes, queue.name
+        if not attributes.trigger_control:
+            continue
+        note_put(qm, queue, message, now_ms, stored=stored, ahead=ahead.get(name, 0))
+        if message.priority >= attributes.trigger_msg_priority and not message.destination:
+            ahead[name] = ahead.get(name, 0) + stored
 
 
 def note_open(qm: QueueManager, queue: LocalQueue, now_ms: int) -> None:

@@ -511,3 +511,12 @@ def test_the_entries_say_all_of_it() -> None:
         r.BatchReturned,
         r.ConsumerDeleted,
     }
+
+
+def test_an_alias_that_is_inhibited_gives_no_batch() -> None:
+    client = client_on()
+    client.put("a", persistence=1)
+    client.core.evict()
+    client.do(c.DefineObject("alias", "A", {"target": "Q", "inhibit_get": True}))
+    client.do(c.OpenConsumer(7, "A", "C", 60_000))
+    assert client.refused(c.ClaimBatch(7, 10, 0)) is Reason.GET_INHIBITED

@@ -1,5 +1,6 @@
 """Triggers in core: what becomes of a trigger message, and in which order things happen."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -543,3 +544,43 @@ def test_a_client_without_triggers_notes_nothing() -> None:
     client.put("work")
     client.do(c.Close(1))
     assert not client.core.qm.step.trigger_work
+
+
+def put_delayed(site: Site) -> None:
+    for body in "ab":
+        site.app.put(body, delay_ms=5_000)
+    site.core.advance(6)
+
+
+def put_by_a_move(site: Site) -> None:
+    site.app.define("S", backout_action="MOVE", backout_threshold=1, backout_requeue_queue="Q")
+    site.app.open("S", handle=20)
+    site.app.put("a", handle=20)
+    site.app.put("b", handle=20)
+    unit = site.app.begin()
+    site.app.get(unit, handle=20, limit=2)
+    site.app.do(c.Backout(unit))
+
+
+def put_in_a_unit(site: Site) -> None:
+    unit = site.app.begin()
+    site.app.put("a", "b", unit=unit)
+    site.app.do(c.Commit(unit))
+
+
+@pytest.mark.parametrize("put", [put_delayed, put_by_a_move, put_in_a_unit])
+@pytest.mark.parametrize(
+    ("kind", "depth", "count"), [("DEPTH", 2, 1), ("DEPTH", 1, 2), ("FIRST", 1, 1), ("EVERY", 1, 2)]
+)
+def test_messages_of_one_step_are_counted_one_after_the_other(
+    put: Callable[[Site], None], kind: str, depth: int, count: int
+) -> None:
+    """Else DEPTH is not reached by a step of several messages, and FIRST is each of them."""
+    site = Site()
+    site.core.configure()
+    site.queue(trigger_type=kind, trigger_depth=depth)
+    put(site)
+    said = site.triggered()
+    assert said == ["Q"] * len(said)
+    if kind != "DEPTH" or depth > 1:
+        assert len(said) == count

@@ -236,6 +236,23 @@ def test_what_an_operator_puts_is_reported_without_records(
     assert [one.body for one in on(client, SECRET)] == [b"secret"]
 
 
+@pytest.mark.parametrize(
+    ("message_type", "format_name", "putter"),
+    [(1, "MQADMIN", THE_QUEUE_MANAGER), (1, "MQSTR", None), (8, "MQADMIN", None)],
+)
+def test_who_puts_a_command_of_pcf_is_kept(
+    message_type: int, format_name: str, putter: str | None
+) -> None:
+    """The command server answers it, also if the user of its context may not connect."""
+    client = site()
+    client.do(c.Open(1, Q, c.OUTPUT | c.INPUT))
+    asked = MessageData(b"", message_type=message_type, format=format_name, reply_to=SECRET)
+    client.do(c.Put(1, [asked]))
+    (found,) = client.take()
+    details = found.message.details
+    assert (None if details is None else details.putter) == putter
+
+
 def test_groups_of_a_token_count_as_long_as_the_queue_manager_runs() -> None:
     client = site()
     client.do(ac.SetAuthority(SECRET, "queue", [], ["staff"], bits_of("queue", ["put"])))

@@ -6,7 +6,7 @@ from adapter.core.attributes.objects import KINDS, SUBSCRIPTION
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Objects
+from adapter.core.contract.results import Done, Messages, Objects, Refused
 from adapter.core.rules.objects.definitions import DEFINED
 from tests.support.attribute_samples import needed
 from tests.support.core import Client, client_on
@@ -77,3 +77,17 @@ def test_objects_have_a_bound() -> None:
     client = client_on(limits=Limits(objects=1))
     client.do(c.DefineObject("process", "P1"))
     assert client.refused(c.DefineObject("process", "P2")) is Reason.LIMIT_REACHED
+
+
+@pytest.mark.parametrize("waiting", [c.Get(2, wait_ms=60_000), c.Browse(2, wait_ms=60_000)])
+def test_who_waits_by_an_alias_that_is_inhibited_is_refused(waiting: c.Get | c.Browse) -> None:
+    client = client_on()
+    client.do(c.DefineObject("alias", "A", {"target": "Q"}))
+    client.open("A", handle=2)
+    waits, other = client.send(waiting), client.send(c.Get(1, wait_ms=60_000))
+    client.do(c.AlterObject("alias", "A", {"description": "x"}))
+    assert client.answer(waits) is None
+    client.do(c.AlterObject("alias", "A", {"inhibit_get": True}))
+    assert client.answer(waits) == Refused(Reason.GET_INHIBITED, "Q")
+    client.put("x")
+    assert isinstance(client.answer(other), Messages), "it waits by the queue itself"

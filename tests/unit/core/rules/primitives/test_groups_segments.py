@@ -272,7 +272,7 @@ def test_segments_of_which_some_are_persistent_are_no_message(client: Client) ->
 
 def site(**limits: int) -> Client:
     """A queue that takes 8 bytes, of a queue manager with these limits."""
-    core = Core(Limits(**limits))  # type: ignore[arg-type]
+    core = Core(Limits(**limits))
     client = core.connect()
     client.define(max_message_length=40)
     client.open()

@@ -179,3 +179,17 @@ def test_only_one_of_the_set_marks_for_it(options: int) -> None:
 
 def test_the_set_is_of_those_who_browse() -> None:
     assert client_on().refused(c.Open(2, "Q", c.INPUT | c.CO_OP)) is Reason.OPTIONS_ERROR
+
+
+@pytest.mark.parametrize("before_ms", [-1, 3_600_000])
+def test_a_shorter_interval_ends_the_marks_that_are_there(before_ms: int) -> None:
+    putter, one, other = with_messages("a")
+    putter.do(c.AlterObject("queue_manager", "QM1", {"mark_interval_ms": before_ms}))
+    assert first(one) == ["a"]
+    waits = other.send(c.Browse(1, options=NEXT, restart=True, wait_ms=600_000))
+    putter.do(c.AlterObject("queue_manager", "QM1", {"mark_interval_ms": 1_000}))
+    for _ in range(3):
+        putter.core.advance(1)
+    answer = other.answer(waits)
+    assert isinstance(answer, Messages)
+    assert [message.message.body for message in answer.messages] == [b"a"]

@@ -17,8 +17,8 @@ from dramatiq.logging import get_logger
 
 import adapter
 from adapter.dramatiq.connection import in_dramatiqs_names
-from adapter.errors import BackedOut, ConnectionBroken, InDoubt
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.rejected import LOST, end_rejected
 from adapter.frameworks.units import SpareUnit, give_back
 
 
@@ -80,7 +80,8 @@ class MqkConsumer(Consumer):
             message = Message.decode(got.body)
         except DecodeError:
             self.logger.exception("Failed to decode message using encoder %r.", get_encoder())
-            self._bury(got, unit)
+            with in_dramatiqs_names():
+                self._bury(got, unit)
             return None
         with self._changed:
             self._held += 1
@@ -113,15 +114,15 @@ class MqkConsumer(Consumer):
         self._queue.close()
 
     def _bury(self, got: adapter.Message, unit: adapter.Unit) -> None:
-        self._qm.put(
-            self._dead_letters,
+        """Make a message a dead letter, of its queue or else of the queue manager."""
+        end_rejected(
+            self._qm,
+            unit,
             got,
-            unit=unit,
+            self._queue.name,
+            self._dead_letters,
             expiry_s=self._dead_message_ttl_s,
-            user=got.user,
-            application=got.application,
         )
-        unit.commit()
 
     def _release(self, message: MessageProxy) -> MqkMessage | None:
         """Let the consumer that has returned a message get another one; None: no unit holds it."""
@@ -139,13 +140,16 @@ class MqkConsumer(Consumer):
     def _loss_noted(self, message: MqkMessage) -> Iterator[None]:
         """Say that a message comes again if its unit was lost with the connection.
 
-        If that was raised, dramatiq would try to acknowledge the message for ever.
+        If that was raised, dramatiq would try to acknowledge the message for ever. After any other
+        error it does not try again: a unit that is open then is backed out.
         """
         try:
             yield
-        except (BackedOut, ConnectionBroken, InDoubt) as error:
+        except LOST as error:
             self.logger.warning(
                 "Message %r comes again, because the connection was lost meanwhile: %s",
                 message.message_id,
                 error,
             )
+        finally:
+            give_back(message.unit)

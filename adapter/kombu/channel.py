@@ -8,7 +8,8 @@ does. This module does not know how intakes wait.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Protocol
 
@@ -21,8 +22,9 @@ from kombu.utils.uuid import uuid
 from msgspec import Struct
 
 import adapter
-from adapter.errors import BackedOut, QueueInUse, QueueNotEmpty
+from adapter.errors import BackedOut, Error, QueueInUse, QueueNotEmpty
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.rejected import LOST, end_rejected, end_undeliverable
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
 from adapter.kombu.intakes import Inbox, Intake, QueueSource, Source, TemporaryQueueSource
@@ -85,16 +87,18 @@ class UnitQoS:
         Raises BackedOut if the message has gone back to its queue because the connection was lost
         or the channel closed: it is delivered again.
         """
-        for held in self._release(delivery_tag, multiple):
-            held.unit.commit()
+        with self._ending(delivery_tag, multiple) as released:
+            for held in released:
+                held.unit.commit()
 
     def reject(self, delivery_tag: int, requeue: bool = False) -> None:
         """Put a message back in its place, or end it: see MqkChannel.basic_reject()."""
-        for held in self._release(delivery_tag, False):
-            if requeue:
-                give_back(held.unit)
-            else:
-                self._channel.discard(held)
+        with self._ending(delivery_tag, False) as released:
+            for held in released:
+                if requeue:
+                    give_back(held.unit)
+                else:
+                    self._channel.discard(held)
 
     def restore_unacked(self) -> list[Any]:
         """Put all messages back in their places; returns what could not be: nothing."""
@@ -108,9 +112,20 @@ class UnitQoS:
         """Put all messages back in their places: the channel is closed."""
         self.restore_unacked()
 
-    def _release(self, tag: int, multiple: bool) -> list[HeldMessage]:
+    @contextmanager
+    def _ending(self, tag: int, multiple: bool) -> Iterator[list[HeldMessage]]:
+        """Take messages out, for their units to be ended; those still open after that are held."""
+        released = self._release(tag, multiple)
+        try:
+            yield list(released.values())
+        finally:
+            with self._lock:
+                self._held |= {one: held for one, held in released.items() if held.unit.is_open}
+            self._channel.connection.inbox.note_room()
+
+    def _release(self, tag: int, multiple: bool) -> dict[int, HeldMessage]:
         if tag < 0:
-            return []  # it needs no acknowledgement: SimpleBuffer of kombu gives one all the same
+            return {}  # it needs no acknowledgement: SimpleBuffer of kombu gives one all the same
         with self._lock:
             if tag not in self._held:
                 raise BackedOut(
@@ -118,9 +133,7 @@ class UnitQoS:
                     "message is back on the queue because the channel was closed"
                 )
             tags = [one for one in self._held if one <= tag] if multiple else [tag]
-            released = [self._held.pop(one) for one in tags]
-        self._channel.connection.inbox.note_room()
-        return released
+            return {one: self._held.pop(one) for one in tags}
 
 
 class MqkChannel(virtual.Channel):
@@ -330,17 +343,16 @@ class MqkChannel(virtual.Channel):
 
     def discard(self, held: HeldMessage) -> None:
         """End a message that is rejected, by moving it where its queue says, if it does."""
-        described = self._link.qm.queues(queue_name(held.queue))
+        qm, source = self._link.qm, queue_name(held.queue)
+        try:
+            described = qm.queues(source)
+        except LOST:
+            raise
+        except Error as error:
+            end_undeliverable(qm, held.unit, held.message, source, "", error)
+            return
         target = described[0].attributes["backout_requeue_queue"] if described else ""
-        if target:
-            self._link.qm.put(
-                target,
-                held.message,
-                unit=held.unit,
-                user=held.message.user,
-                application=held.message.application,
-            )
-        held.unit.commit()
+        end_rejected(qm, held.unit, held.message, source, target)
 
     def _make_message(
         self, queue: str, message: adapter.Message, unit: adapter.Unit | None

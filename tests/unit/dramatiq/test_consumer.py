@@ -10,6 +10,7 @@ from dramatiq.errors import ConnectionClosed
 import adapter
 from adapter.dramatiq import MqkBroker
 from adapter.dramatiq.consumer import MqkConsumer, MqkMessage
+from adapter.errors import CallInProgress
 from adapter.testing import TestQueueManager
 
 # A worker ends what it holds; these tests look at what is held, and drop it.
@@ -127,6 +128,51 @@ def test_what_is_no_message_of_dramatiq_is_a_dead_letter(
     qm.put("default", "no JSON")
     assert next(consumer) is None
     assert broker.get_queue_message_counts("default") == (0, 0, 1)
+
+
+@pytest.mark.parametrize("body", [None, "no JSON", "[]", "5", "null", '{"args": []}'])
+@pytest.mark.parametrize("refusal", ["missing", "full"])
+def test_what_its_dead_letter_queue_refuses_is_a_dead_letter_of_the_queue_manager(
+    broker: MqkBroker, qm: adapter.Connection, body: str | None, refusal: str
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
+    consumer = broker.consume("default", timeout=0)
+    if refusal == "missing":
+        qm.delete_queue("default.XQ")
+    else:
+        qm.alter_queue("default.XQ", max_depth=1)
+        qm.put("default.XQ", "x")
+    if body is None:
+        send(broker, 1)
+        consumer.nack(take(consumer))
+    else:
+        qm.put("default", body)
+        assert next(consumer) is None
+    status = qm.queue("default").status()
+    assert (status.current_depth, status.uncommitted_gets) == (0, 0)
+    letter = qm.get("SYSTEM.DEAD.LETTER.QUEUE")
+    assert letter is not None
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.destination == "default.XQ"
+    assert letter.expiry_s is None
+
+
+def test_a_message_whose_end_fails_comes_again(
+    broker: MqkBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(broker, 1)
+    consumer = broker.consume("default", timeout=0)
+    for end in (consumer.ack, consumer.nack):
+        held = take(consumer)
+        with monkeypatch.context() as interrupted:
+
+            def interrupt(_: object) -> None:
+                raise CallInProgress("a signal handler interrupted it")
+
+            interrupted.setattr(adapter.Unit, "commit", interrupt)
+            with pytest.raises(CallInProgress):
+                end(held)
+    assert take(consumer).args == (1,)
 
 
 def test_what_is_not_held_is_ignored_with_a_warning(

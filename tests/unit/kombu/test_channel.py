@@ -8,7 +8,7 @@ import pytest
 from kombu.exceptions import ChannelError
 
 import adapter
-from adapter.errors import BackedOut, QueueInUse
+from adapter.errors import BackedOut, CallInProgress, NotAuthorized, QueueInUse
 from adapter.kombu.channel import attributes_of
 from adapter.testing import TestQueueManager
 
@@ -121,6 +121,72 @@ def test_a_rejected_message_is_discarded(
     queue = kombu.Queue("Q")
     publish(connection, queue, "bad")
     queue(connection.default_channel).get().reject()
+    status = qm.queue("Q").status()
+    assert (status.current_depth, status.uncommitted_gets) == (0, 0)
+
+
+def test_a_message_that_cannot_go_where_its_queue_says_is_not_delivered_again(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
+    queue = kombu.Queue("Q", queue_arguments={"x-dead-letter-routing-key": "GONE"})
+    publish(connection, queue, "bad")
+    queue(connection.default_channel).get().reject()
+    status = qm.queue("Q").status()
+    assert (status.current_depth, status.uncommitted_gets) == (0, 0)
+    letter = qm.get("SYSTEM.DEAD.LETTER.QUEUE")
+    assert letter is not None
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.destination == "GONE"
+    qm.alter_queue_manager(dead_letter_queue="")
+    publish(connection, queue, "worse")
+    queue(connection.default_channel).get().reject()
+    assert queue(connection.default_channel).get() is None
+
+
+def test_a_message_whose_queue_cannot_be_asked_is_a_dead_letter(
+    connection: kombu.Connection, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
+    queue = kombu.Queue("Q")
+    publish(connection, queue, "bad")
+    message = queue(connection.default_channel).get()
+
+    def refuse(*_: object) -> None:
+        raise NotAuthorized("not authorized", "Q")
+
+    monkeypatch.setattr(adapter.Connection, "queues", refuse)
+    message.reject()
+    letter = qm.get("SYSTEM.DEAD.LETTER.QUEUE")
+    assert letter is not None
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.reason == NotAuthorized.reason
+    assert qm.queue("Q").status().uncommitted_gets == 0
+
+
+@pytest.mark.parametrize("ends", ["ack", "reject"])
+def test_a_message_whose_end_fails_is_held_as_before(
+    connection: kombu.Connection,
+    qm: adapter.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    ends: str,
+) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2)
+    channel = connection.default_channel
+    held = [queue(channel).get() for _ in range(2)]
+
+    def interrupt(_: object) -> None:
+        raise CallInProgress("a signal handler interrupted it")
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(adapter.Unit, "commit", interrupt)
+        for message in held:
+            with pytest.raises(CallInProgress):
+                getattr(channel.qos, ends)(message.delivery_tag)
+        with pytest.raises(CallInProgress):
+            channel.qos.ack(held[1].delivery_tag, multiple=True)
+    channel.qos.ack(held[1].delivery_tag, multiple=True)
     status = qm.queue("Q").status()
     assert (status.current_depth, status.uncommitted_gets) == (0, 0)
 

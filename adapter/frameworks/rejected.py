@@ -1,0 +1,118 @@
+"""Messages that a worker has rejected: where they go, and what becomes of those not taken there.
+
+A rejected message must not come again, whatever its queue says: its task would be executed without
+end. So it goes to the queue that is meant for it; else, with the reason, to the dead-letter queue
+of the queue manager; and is discarded where neither takes it, as AMQP has it, with a line in the
+log. This module does not know how a framework names its queues.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import adapter
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, NotAuthorized
+
+LOST = (BackedOut, ConnectionBroken, InDoubt)
+"""The unit is gone, and the message back on its queue or about to be."""
+APPLICATION_TYPE = 6
+"""MQAT_UNIX: what our own programs are."""
+
+log = logging.getLogger(__name__)
+
+
+def end_rejected(
+    qm: adapter.Connection,
+    unit: adapter.Unit,
+    message: adapter.Message,
+    source: str,
+    target: str,
+    **fields: Any,
+) -> None:
+    """Move a message to the queue that is meant for what is rejected, and commit its unit.
+
+    source: the queue that the message was got from. target: "": none, it is discarded. fields: of
+    the put to target that are others than the message's. Raises what LOST says.
+    """
+    problem = _problem_with(qm, unit, message, source, target, fields) if target else None
+    if problem is not None:
+        end_undeliverable(qm, unit, message, source, target, problem)
+    else:
+        unit.commit()
+
+
+def end_undeliverable(
+    qm: adapter.Connection,
+    unit: adapter.Unit,
+    message: adapter.Message,
+    source: str,
+    target: str,
+    problem: Error,
+) -> None:
+    """Move a message to the dead-letter queue, if there is one that takes it, and commit its unit.
+
+    problem: why it cannot go to target. target: "": that is not known.
+    """
+    said = f"message {message.message_id.hex()} of queue {source}"
+    log.warning("%s was not moved to %s: %s", said, target or "the queue it is meant for", problem)
+    dead = _dead_letter_queue(qm)
+    if dead in ("", source, target):
+        log.error("%s is discarded: there is no other dead-letter queue", said)
+    else:
+        header = _header(qm, target, problem)
+        fields = {"dead_letter": header, "feedback": header.reason}
+        refused = _problem_with(qm, unit, message, source, dead, fields)
+        if refused is not None:
+            log.error("%s is discarded: the dead-letter queue refuses it: %s", said, refused)
+    unit.commit()
+
+
+def _problem_with(
+    qm: adapter.Connection,
+    unit: adapter.Unit,
+    message: adapter.Message,
+    source: str,
+    target: str,
+    fields: dict[str, Any],
+) -> Error | None:
+    """Put a message on a queue, in its unit; return why that is not possible, None if it was."""
+    if target == source:
+        return Error(f"queue {target} is the queue that rejects it", target)
+    fields = {"deliver_after": None, "deliver_at": None, **fields}
+    try:
+        try:
+            user, application = message.user, message.application
+            qm.put(target, message, unit=unit, user=user, application=application, **fields)
+        except NotAuthorized:  # it may be that the user may put, and not say for whom
+            qm.put(target, message, unit=unit, **fields)
+    except LOST:
+        raise
+    except Error as error:
+        return error
+    return None
+
+
+def _dead_letter_queue(qm: adapter.Connection) -> str:
+    """Return the name of the dead-letter queue, "" if the queue manager has or tells none."""
+    try:
+        (own,) = qm.objects("queue_manager")
+    except LOST:
+        raise
+    except Error as error:
+        log.warning("the name of the dead-letter queue is not known: %s", error)
+        return ""
+    return str(own.attributes["dead_letter_queue"])
+
+
+def _header(qm: adapter.Connection, target: str, problem: Error) -> adapter.DeadLetter:
+    now = datetime.now(UTC)
+    return adapter.DeadLetter(
+        reason=problem.reason,
+        destination=target[:48],
+        destination_queue_manager=qm.name,
+        application_type=APPLICATION_TYPE,
+        put_date=now.strftime("%Y%m%d"),
+        put_time=now.strftime("%H%M%S") + f"{now.microsecond // 10_000:02}",
+    )

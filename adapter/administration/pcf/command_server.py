@@ -7,6 +7,9 @@ request's context: the audit shows that user, and the authorities that count are
 Only the queue manager's process can connect for another user: nothing in the protocol of clients
 asks for it.
 
+A user who may not connect is answered that by the queue manager itself, on a queue where who put
+the request may put: an operator is, whatever its own user may.
+
 A message that is no request, as a report, is never taken for one: it goes to the dead-letter queue
 with MQRC_MSG_TYPE_ERROR, and the audit says so.
 
@@ -22,21 +25,23 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import structlog
 
 from adapter import watched
 from adapter.administration.pcf import structures as pcf
-from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands
+from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands, Replies
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
+from adapter.client.acting import put_for
 from adapter.client.connection import ClientOptions, Connection, connect_in_process
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.details import NO_USER, THE_QUEUE_MANAGER
 from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
@@ -65,7 +70,30 @@ log = structlog.get_logger("mqk.commands")
 audit = structlog.get_logger("mqk.audit")
 
 
-def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
+PutMessages = Callable[[Iterable[Message]], object]
+"""Puts messages to the queue of the replies."""
+
+
+class CommandTable(Protocol):
+    """What does commands."""
+
+    def execute(self, command: int, parameters: list[pcf.Parameter]) -> Replies:
+        """Do one command. Raises PcfError."""
+        ...
+
+
+class RefusedCommands:
+    """The commands of a user who may not connect: all are refused with the same reason."""
+
+    def __init__(self, why: Error) -> None:
+        self._why = why
+
+    def execute(self, _command: int, _parameters: list[pcf.Parameter]) -> Replies:
+        """Refuse a command. Raises PcfError."""
+        raise pcf.PcfError(self._why.reason, self._why.text)
+
+
+def replies_to(commands: CommandTable, request: Message) -> tuple[list[bytes], int]:
     """Do what a request says; return the replies, and MQENC_* that they are in."""
     order: Order = "<"
     command = 0
@@ -204,9 +232,20 @@ class CommandServer:
                         if request.message_type != REQUEST:
                             self._refuse(qm, request)
                             continue
-                        user = Principal(request.user, Proof.CONTEXT)
-                        with self._connect(user, reconnect_timeout_s=0.0) as acting:
-                            self._answer(acting, request)
+                        self._act(qm, request)
+
+    def _act(self, qm: Connection, request: Message) -> None:
+        """Do a request as the user of its context; one who may not connect is told so."""
+        user = Principal(request.user, Proof.CONTEXT)
+        try:
+            acting = self._connect(user, reconnect_timeout_s=0.0)
+        except ConnectionBroken:
+            raise
+        except Error as why:
+            self._answer(qm, request, RefusedCommands(why), _put_by_queue_manager(qm, request))
+            return
+        with acting:
+            self._answer(acting, request, Commands(acting), partial(_put, acting, request.reply_to))
 
     def _connect(self, principal: Principal, **options: Unpack[ClientOptions]) -> Connection:
         options["application"] = COMMAND_SERVER
@@ -249,13 +288,15 @@ class CommandServer:
         except Error as error:
             log.warning("a message was discarded that is no request", why=str(error), **what)
 
-    def _answer(self, qm: Connection, request: Message) -> None:
-        bodies, encoding = replies_to(Commands(qm), request)
+    def _answer(
+        self, qm: Connection, request: Message, commands: CommandTable, put: PutMessages
+    ) -> None:
+        bodies, encoding = replies_to(commands, request)
         if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
             self._unanswerable += 1
             return
         try:
-            _reply(qm, request, bodies, encoding)
+            _reply(put, request, bodies, encoding)
             self._answered += 1
         except ConnectionBroken:
             raise
@@ -264,15 +305,27 @@ class CommandServer:
             log.warning("a reply could not be put", queue=request.reply_to, reason=str(error))
 
 
-def _reply(qm: Connection, request: Message, bodies: list[bytes], encoding: int) -> None:
+def _put(qm: Connection, queue: str, messages: Iterable[Message]) -> None:
+    with qm.queue(queue, open_for="output") as opened:
+        opened.put_many(messages, unit_size=UNIT_SIZE)
+
+
+def _put_by_queue_manager(qm: Connection, request: Message) -> PutMessages:
+    """Return what puts to the queue of the replies by the authorities of who put the request."""
+    putter = request.details.putter if request.details is not None else ""
+    if putter == THE_QUEUE_MANAGER:
+        return partial(_put, qm, request.reply_to)
+    return partial(put_for, qm, putter or request.user or NO_USER, request.reply_to)
+
+
+def _reply(put: PutMessages, request: Message, bodies: list[bytes], encoding: int) -> None:
     """Put the replies where the request says, as its report options say."""
     fields = _fields(request) | {"encoding": encoding}
-    with qm.queue(request.reply_to, open_for="output") as queue:
-        try:
-            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
-        except PersistentNotAllowed:
-            fields["persistent"] = False  # a temporary queue takes no other
-            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
+    try:
+        put(Message(body, **fields) for body in bodies)
+    except PersistentNotAllowed:
+        fields["persistent"] = False  # a temporary queue takes no other
+        put(Message(body, **fields) for body in bodies)
 
 
 def _fields(request: Message) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Putters: by whose authorities the queue manager puts what a message causes.
 
-A report, and an acknowledgment or a dead letter of MSMQ, go to a queue that the message names. They
-reach it only if who put the message may put there itself; who may only get from there gets them
-without the data of the message. That is the user of the connection that put it, or by whose
-authorities it was put when it came from another queue manager: the message keeps it where its
-context says otherwise. It is asked when the report is made, and only where authorities are checked.
+A report, and an acknowledgment or a dead letter of MSMQ, go to a queue that the message names, and
+so does the reply to a command of PCF whose user may not connect. They reach it only if who put the
+message may put there itself; who may only get from there gets them without the data of the message.
+That is the user of the connection that put it, or by whose authorities it was put when it came from
+another queue manager: the message keeps it where its context says otherwise. It is asked when the
+report is made, and only where authorities are checked.
 
 Groups that a proof brought along count as they were at the last connection of the user, as long as
 the queue manager runs. This module does not know what becomes of what does not reach its queue.
@@ -32,12 +33,15 @@ from adapter.core.model.report import (
     CONFIRM_ON_DELIVERY,
     EXCEPTION,
     EXPIRATION,
+    REQUEST,
 )
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives.access import Asker
 
 KINDS: Final = EXCEPTION | EXPIRATION | CONFIRM_ON_ARRIVAL | CONFIRM_ON_DELIVERY
 """What the queue manager reports; programs report other things to each other."""
+COMMAND: Final = "MQADMIN"
+"""The format of a command of PCF."""
 
 
 class Reach(Enum):
@@ -84,8 +88,10 @@ def _mark_of(user: str) -> str:
 
 def _keep(message: MessageData, putter: str) -> None:
     msmq = message.msmq
-    causes = message.report & KINDS or (
-        msmq is not None and (msmq.acknowledge or msmq.dead_letter_queue)
+    causes = (
+        message.report & KINDS
+        or (msmq is not None and (msmq.acknowledge or msmq.dead_letter_queue))
+        or (message.message_type == REQUEST and message.format.rstrip() == COMMAND)
     )
     if not causes:
         return

@@ -2,6 +2,8 @@
 
 import struct
 import threading
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +26,9 @@ from adapter.administration.pcf.structures import (
 from adapter.administration.status import COMMAND_SERVER
 from adapter.channel.requests import Pending
 from adapter.character_sets import Order
+from adapter.client.connection import connect_in_process
 from adapter.core.contract import commands as c
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.results import Opened
 from adapter.testing import TestQueueManager
 
@@ -234,3 +238,82 @@ def test_an_alias_of_the_command_queue_is_served_too() -> None:
         fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
         put = qm.put("COMMANDS", request(PING), **fields)
         assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
+
+
+@pytest.fixture(name="checked")
+def checked_fixture() -> Iterator[TestQueueManager]:
+    with adapter.testing.queue_manager("QM1", authorities=True) as manager:
+        with manager.connect() as operator:
+            operator.define_queue("REPLIES")
+            operator.set_authority(COMMAND_QUEUE, users=["bob"], add=["put", "setid"])
+            operator.set_authority("", "qmgr", users=["bob"], add=["connect", "setid"])
+        yield manager
+
+
+def connect_as(manager: TestQueueManager, user: str) -> adapter.Connection:
+    """Connect as a user who has proved who it is."""
+    server, principal = manager._running(), Principal(user, Proof.PASSWORD)
+    return connect_in_process(manager._loop, partial(server.accept, principal))
+
+
+def answered(manager: TestQueueManager) -> tuple[int, int, int]:
+    """How many requests were answered, how many were not, and how often the server began again."""
+    served = manager._running()._commands._served
+    assert isinstance(served, CommandServer)
+    with served._busy:  # it counts a reply when it is put
+        figures = manager.statistics()
+    names = ("commands_answered", "commands_unanswerable", "command_server_troubles")
+    return figures[names[0]], figures[names[1]], figures[names[2]]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_an_operator_is_told_that_the_user_of_its_context_may_not_connect(
+    checked: TestQueueManager, order: Order
+) -> None:
+    with checked.connect() as operator:
+        for user in ("root", "", "ghost", "x" * 64):
+            found = replies(operator, request(PING, order=order), user=user)
+            headers = [one.header for one in taken_apart(found)]
+            assert [one.reason for one in headers] == [2035, 3008]
+            assert {one.command for one in headers} == {PING}
+            assert {one.encoding for one in found} == {546 if order == "<" else 273}
+        operator.set_authority("", "qmgr", users=["ghost"], add=["connect", "dsp"])
+        operator.set_authority("REPLIES", users=["ghost"], add=["put"])
+        assert taken_apart(replies(operator, request(PING), user="ghost"))[0].header.reason == 0
+    assert answered(checked) == (5, 0, 0)
+
+
+def test_a_refusal_goes_only_where_who_put_the_request_may_put(checked: TestQueueManager) -> None:
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
+    with checked.connect() as operator, connect_as(checked, "bob") as bob:
+        operator.set_authority("REPLIES", users=["ghost"], add=["put"])
+        for user in ("ghost", "", "bob"):
+            bob.put(COMMAND_QUEUE, request(PING), user=user, **fields)
+        replies(operator, request(PING), user="other")
+        assert answered(checked) == (1, 3, 0)
+        operator.set_authority("REPLIES", users=["bob"], add=["put"])
+        put = bob.put(COMMAND_QUEUE, request(PING), user="ghost", **fields)
+        reply = operator.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
+        assert reply is not None
+        assert decode(reply.body).header.reason == 2035
+
+
+def test_who_has_proved_nothing_is_refused_by_the_rights_of_everyone(
+    checked: TestQueueManager,
+) -> None:
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
+    with checked.connect() as operator:
+        for profile, kind, words in (
+            ("", "qmgr", ["connect"]),
+            (COMMAND_QUEUE, "queue", ["put"]),
+        ):
+            operator.set_authority(profile, kind, groups=["everyone"], add=words)
+        server = checked._running()
+        with connect_in_process(checked._loop, partial(server.accept, Principal())) as claims:
+            operator.alter_queue(COMMAND_QUEUE, inhibit_get=True)
+            put = [claims.put(COMMAND_QUEUE, request(PING), **fields) for _ in range(2)]
+        operator.set_authority("", "qmgr", groups=["everyone"], remove=["connect"])
+        operator.alter_queue(COMMAND_QUEUE, inhibit_get=False)
+        replies(operator, request(PING))
+        assert operator.get("REPLIES", correlation_id=put[0].message_id) is None
+        assert answered(checked)[:2] == (1, 2)

@@ -118,7 +118,8 @@ def replies_to(commands: CommandTable, request: Message) -> tuple[list[bytes], i
 
 
 def _reply_messages(command: int, replies: list[list[pcf.Parameter]], order: Order) -> list[bytes]:
-    """One message each, numbered, the last one marked."""
+    """One message each, numbered, the last one marked; there is one also if it says nothing."""
+    replies = replies or [[]]
     last = len(replies)
     return [
         pcf.encode(

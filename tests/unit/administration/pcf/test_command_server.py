@@ -121,6 +121,21 @@ def test_report_options_say_which_ids_a_reply_has(qm: adapter.Connection) -> Non
     assert reply.message_id == put.message_id
 
 
+@pytest.mark.parametrize("text", ["END", "* a comment", "", " ", ";"])
+def test_what_has_nothing_to_say_is_answered_too(qm: adapter.Connection, text: str) -> None:
+    body = request(38, Integer(1017, 1), String(3014, text))
+    (reply,) = taken_apart(replies(qm, body))
+    assert (reply.header.comp_code, reply.header.sequence, reply.parameters) == (0, 1, [])
+
+
+def test_no_command_is_left_without_an_answer(
+    qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Commands, "execute", lambda *_: [])
+    (reply,) = taken_apart(replies(qm, request(PING)))
+    assert (reply.header.reason, reply.parameters) == (0, [])
+
+
 @pytest.mark.parametrize(
     ("body", "fields", "reason"),
     [

@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
+from msgspec import structs
+
 from adapter import errors
 from adapter.allowed import AllowedPrograms
 from adapter.channel.arguments import as_whole
 from adapter.channel.unit import NO_UNIT, AnyUnit
 from adapter.client.connection import Connection
 from adapter.client.message import Message
+from adapter.core.mq_layouts.trigger_message import too_long
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S, Programs
 from adapter.services.trigger_message import TriggerMessage
@@ -217,15 +220,24 @@ class TriggerMonitor:
     def _other_than_defined(self, trigger: TriggerMessage) -> str:
         """Say why a trigger message was not made from the process definition that it names.
 
-        The queue manager makes it from that: a different one was put by another program, or
-        before the definition was altered.
+        The queue manager makes it from that, as its layout holds it, without blanks at an end: a
+        different one was put by another program, or before the definition was altered. A definition
+        that the layout cuts, which earlier versions took, is that of another program.
         """
         name = trigger.process
         fitting = self._qm.objects("process", name, system=True) if name else []
         defined = next((one.attributes for one in fitting if one.name == name), None)
         if defined is None:
             return f"no process {name!r} is defined: {trigger.appl_id!r} is not started"
-        other = [name for name in DEFINED if getattr(trigger, name) != defined[name]]
+        meant = structs.replace(trigger, **{one: defined[one] for one in DEFINED})
+        cut = too_long(meant)
+        if cut:
+            return (
+                f"the definition of process {name} is longer in {', '.join(cut)} than a trigger "
+                f"message can be: {trigger.appl_id!r} is not started"
+            )
+        laid_out = TriggerMessage.from_bytes(meant.to_bytes())
+        other = [one for one in DEFINED if getattr(trigger, one) != getattr(laid_out, one)]
         if not other:
             return ""
         return (

@@ -100,7 +100,9 @@ def taken(row: AttributeRow) -> str:
     bound = row.attribute
     if bound.low is not None:
         return f"{bound.low} to {bound.high}"
-    return f"text, {bound.length} at most" if bound.length else row.type.__name__
+    if not bound.length:
+        return row.type.__name__
+    return f"text, {bound.length} {'bytes ' if bound.in_bytes else ''}at most"
 
 
 def default_of(kind: Kind, row: AttributeRow) -> str:

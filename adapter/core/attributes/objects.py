@@ -29,6 +29,11 @@ from adapter.core.attributes.table import (
     object_name,
     rows_of,
 )
+from adapter.core.mq_layouts.trigger_message import (
+    APPL_ID_LENGTH,
+    ENV_DATA_LENGTH,
+    USER_DATA_LENGTH,
+)
 
 NAMES_MAX = 256
 USER_DATA_LENGTH_MAX = 10_240  # MQ_USER_DATA_LENGTH
@@ -113,9 +118,15 @@ class ProcessAttributes(Dated, kw_only=True):
         int,
         Attribute("APPLTYPE", 1, "what kind of program: MQAT_*", low=-1, high=999_999_999),
     ] = 6
-    appl_id: Annotated[str, Attribute("APPLICID", 2001, "the program", length=256)] = ""
-    env_data: Annotated[str, Attribute("ENVRDATA", 2007, "its environment", length=128)] = ""
-    user_data: Annotated[str, Attribute("USERDATA", 2021, "for the program", length=128)] = ""
+    appl_id: Annotated[
+        str, Attribute("APPLICID", 2001, "the program", length=APPL_ID_LENGTH, in_bytes=True)
+    ] = ""
+    env_data: Annotated[
+        str, Attribute("ENVRDATA", 2007, "its environment", length=ENV_DATA_LENGTH, in_bytes=True)
+    ] = ""
+    user_data: Annotated[
+        str, Attribute("USERDATA", 2021, "for the program", length=USER_DATA_LENGTH, in_bytes=True)
+    ] = ""
 
 
 class NamelistAttributes(Dated, kw_only=True):

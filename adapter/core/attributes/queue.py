@@ -21,6 +21,7 @@ from adapter.core.attributes.table import (
     object_name,
     rows_of,
 )
+from adapter.core.mq_layouts.trigger_message import TRIGGER_DATA_LENGTH
 
 MESSAGE_LENGTH_MAX = 100 * 1024 * 1024
 MQ_DEFAULTS = {"def_persistence": False, "max_depth": 5_000}
@@ -172,7 +173,15 @@ class QueueAttributes(Dated, kw_only=True):
         ),
     ] = 0
     trigger_data: Annotated[
-        str, Attribute("TRIGDATA", 2023, "carried by trigger messages", length=64, by_set=True)
+        str,
+        Attribute(
+            "TRIGDATA",
+            2023,
+            "carried by trigger messages",
+            length=TRIGGER_DATA_LENGTH,
+            in_bytes=True,
+            by_set=True,
+        ),
     ] = ""
     initiation_queue: Annotated[
         str,

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Struct
 
+from adapter.core.mq_layouts.blank_padded import length_of
+
 NAME_LENGTH_MAX = 48  # MQ_Q_NAME_LENGTH
 TOPIC_STRING_LENGTH_MAX = 10_240  # MQ_TOPIC_STR_LENGTH
 OWN_NUMBERS = 1900
@@ -26,7 +28,8 @@ class Attribute(Struct, frozen=True):
     words: what MQSC writes for each value of a bool (False first) or for each choice; the choices
     themselves, if there are none here. bare: the words stand alone (TRIGGER and NOTRIGGER), not
     in parentheses behind the keyword. numbers: what the MQI and PCF write for the same values;
-    0, 1, ... if there are none here. fixed: it is read-only. by_set: MQSET may
+    0, 1, ... if there are none here. in_bytes: length is of the text in UTF-8, because it stands in
+    a field of MQ's. fixed: it is read-only. by_set: MQSET may
     change it through a handle. is_trigger_event: changing it may cause trigger messages. promise,
     of an attribute without effect: a value that does not hold is refused, not passed over.
     """
@@ -37,6 +40,7 @@ class Attribute(Struct, frozen=True):
     low: int | None = None
     high: int | None = None
     length: int | None = None
+    in_bytes: bool = False
     words: tuple[str, ...] = ()
     bare: bool = False
     numbers: tuple[int, ...] = ()
@@ -114,9 +118,18 @@ def problem_with(table: Table, what: str, name: str, value: Any) -> str | None:
     bound = row.attribute
     if bound.low is not None and bound.high is not None and not bound.low <= value <= bound.high:
         return f"{row.name} takes {bound.low} to {bound.high}, not {value}"
-    if bound.length is not None and len(value) > bound.length:
-        return f"{row.name} takes at most {bound.length} characters, not {len(value)}"
-    return None
+    return _excess(row, value)
+
+
+def _excess(row: AttributeRow, value: Any) -> str | None:
+    """Say that a text is too long, or None if it is not, or if it is no text."""
+    bound = row.attribute
+    if bound.length is None:
+        return None
+    length, unit = (length_of(value), "bytes") if bound.in_bytes else (len(value), "characters")
+    if length <= bound.length:
+        return None
+    return f"{row.name} takes at most {bound.length} {unit}, not {length}"
 
 
 def description(number: int) -> Attribute:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.mq_layouts.blank_padded import pad, unpadded
+from adapter.core.mq_layouts.blank_padded import length_of, pad, unpadded
 
 FORMAT = "MQTRIG"
 """MQFMT_TRIGGER: the format of the message whose body is an MQTM."""
@@ -23,6 +23,12 @@ QUEUE_LENGTH = PROCESS_LENGTH = QUEUE_MANAGER_LENGTH = 48
 TRIGGER_DATA_LENGTH = 64
 APPL_ID_LENGTH = 256
 ENV_DATA_LENGTH = USER_DATA_LENGTH = 128
+OF_PROCESS = {
+    "appl_id": APPL_ID_LENGTH,
+    "env_data": ENV_DATA_LENGTH,
+    "user_data": USER_DATA_LENGTH,
+}
+"""The texts of a process definition, and how many bytes each may take."""
 
 TM_LENGTH = 684
 TMC2_LENGTH = 732
@@ -49,6 +55,11 @@ class TriggerFields(Struct, frozen=True, kw_only=True):
 
 Reader = Callable[[bytes], TriggerFields]
 """Reads one of the layouts; ValueError says why it cannot."""
+
+
+def too_long(message: TriggerFields) -> list[str]:
+    """Return which texts of its process are cut when it is laid out."""
+    return [name for name, most in OF_PROCESS.items() if length_of(getattr(message, name)) > most]
 
 
 def to_tm(message: TriggerFields) -> bytes:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import adapter
 import adapter.testing
 from adapter.client.unit import Unit
+from adapter.core.attributes.objects import KINDS
 from adapter.errors import ConnectionClosed, InDoubt, InvalidOption, QueueNotFound
 from adapter.mqi import TriggerMessage
 from adapter.services.trigger_monitor import TriggerMonitor
@@ -43,6 +45,7 @@ class Launcher:
 
 
 PAUSE_S = 0.02
+PROCESS = KINDS["process"]
 
 
 @pytest.fixture
@@ -208,6 +211,46 @@ def test_what_the_queue_manager_asks_for_is_what_is_defined(
         launcher.await_queues("Q")
         ready.set()
     assert qm.queue(DEAD).depth() == 0
+
+
+def trigger_once(qm: adapter.Connection, monitor: TriggerMonitor, **process: Any) -> None:
+    """Let a queue trigger a process with these attributes, and carry that out."""
+    qm.define_process("P", **process)
+    qm.define_queue(
+        "Q", trigger_control=True, trigger_type="EVERY", initiation_queue=INITQ, process="P"
+    )
+    monitor.open()
+    qm.put("Q", "1")
+    assert monitor.run_once(WAIT_S)
+
+
+@pytest.mark.parametrize("name", ["appl_id", "env_data", "user_data"])
+@pytest.mark.parametrize(
+    "text", ["/opt/grüße", "é" * 64, "🙂" * 32, "/bin/true  ", " x", "a\t", " "]
+)
+def test_every_text_that_a_definition_takes_is_started(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher, name: str, text: str
+) -> None:
+    trigger_once(qm, monitor, **{"appl_id": "worker"} | {name: text})
+    (started,) = launcher.asked
+    assert getattr(started, name) == text.rstrip(" ")
+
+
+def test_a_definition_that_no_trigger_message_holds_is_not_started(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its beginning is another program; earlier versions took such definitions."""
+    row = PROCESS["appl_id"]
+    earlier = structs.replace(row, attribute=structs.replace(row.attribute, length=1_000))
+    monkeypatch.setitem(PROCESS, "appl_id", earlier)
+    trigger_once(qm, monitor, appl_id="/bin/" + "é" * 126)
+    assert not launcher.asked
+    assert "is longer in appl_id than a trigger message can be" in caplog.text
+    assert dead(qm).feedback == 266
 
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 2, 11, 65_535])

@@ -63,6 +63,9 @@ def test_values_at_and_over_the_bounds(kind: str, row: AttributeRow) -> None:
     if attribute.length is not None:
         assert problem(kind, name, "x" * attribute.length) is None
         assert "at most" in str(problem(kind, name, "x" * (attribute.length + 1)))
+    if attribute.length is not None and attribute.in_bytes:
+        assert problem(kind, name, "é" * (attribute.length // 2)) is None
+        assert "bytes, not" in str(problem(kind, name, "é" * (attribute.length // 2 + 1)))
     for choice in row.choices:
         assert problem(kind, name, choice) is None
     if row.choices:

@@ -357,12 +357,11 @@ class MqkChannel(virtual.Channel):
     def _make_message(
         self, queue: str, message: adapter.Message, unit: adapter.Unit | None
     ) -> virtual.Message:
-        tag = next(self._tags)
-        if unit is None:
-            tag = -tag
-        else:
+        tag = next(self._tags) * (-1 if unit is None else 1)
+        made = self.Message(payload_of(message, tag, "", queue), channel=self)
+        if unit is not None:
             self.qos.hold(tag, HeldMessage(queue, message, unit))
-        return self.Message(payload_of(message, tag, "", queue), channel=self)
+        return made
 
 
 def attributes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:

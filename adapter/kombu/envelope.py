@@ -5,7 +5,9 @@ it. All else that kombu knows of a message is JSON in the property `kombu`. Two 
 tasks are properties of their own, `task` and `id`, for selections and for people.
 
 A message that another program has put, without the property `kombu`, is one whose headers are its
-properties: with `task` and `id` any program can have a task executed.
+properties: with `task` any program can have a task executed; its id is the property `id`, or else
+the message's own. So is one with a property of that name which is not such JSON: whatever a message
+says, a consumer can be given it.
 """
 
 from __future__ import annotations
@@ -14,16 +16,36 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 from kombu.utils.json import dumps, loads
+from msgspec import Struct
 
 import adapter
 
 ENVELOPE = "kombu"
 SHOWN = ("task", "id")
+OF_OTHERS = ("content_type", "content_encoding", "correlation_id", "reply_to")
+"""Properties by which other programs say what is no header."""
 DELAY_MAX = timedelta(days=3 * 365)
 """The longest delay that a queue manager takes; a worker waits for the rest."""
 PERSISTENT = 2
 PRIORITY_MAX = 9
+
+
+class KombuProperties(Struct):
+    """The properties of a message that kombu relies on. body_encoding: bodies have none here."""
+
+    delivery_info: dict[str, Any] = {}
+    body_encoding: None = None
+
+
+class KombuEnvelope(Struct, rename=lambda name: name.replace("_", "-")):
+    """What JSON must be, to be all that kombu knows of a message but its body."""
+
+    headers: dict[str, Any]
+    properties: KombuProperties
+    content_type: str | None = None
+    content_encoding: str | None = None
 
 
 def body_of(message: Mapping[str, Any]) -> bytes:
@@ -56,8 +78,7 @@ def payload_of(message: adapter.Message, tag: int, exchange: str, key: str) -> d
     exchange, key: where it came from, if the message does not say so itself. tag: its delivery tag.
     """
     told = dict(message.properties)
-    envelope = told.pop(ENVELOPE, None)
-    payload = loads(envelope) if envelope is not None else _of_others(told)
+    payload = _envelope(told.get(ENVELOPE)) or _of_others(told, message.message_id)
     properties = payload["properties"]
     properties["delivery_tag"] = tag
     properties.setdefault("delivery_info", {"exchange": exchange, "routing_key": key})
@@ -65,17 +86,33 @@ def payload_of(message: adapter.Message, tag: int, exchange: str, key: str) -> d
     return {**payload, "body": message.body}
 
 
-def _of_others(headers: dict[str, Any]) -> dict[str, Any]:
-    content_type = headers.pop("content_type", "application/json")
-    encoding = headers.pop("content_encoding", "utf-8")
-    properties = {name: headers.pop(name) for name in ("correlation_id", "reply_to")
-                  if name in headers}  # fmt: skip
-    properties.setdefault("correlation_id", headers.get("id"))
+def _envelope(text: object) -> dict[str, Any] | None:
+    """Return what an envelope says; None if a text is not such an envelope."""
+    if not isinstance(text, str):
+        return None
+    try:
+        envelope: dict[str, Any] = loads(text)
+        msgspec.convert(envelope, KombuEnvelope)
+    except Exception:  # noqa: BLE001 -- JSON of kombu makes objects of any class registered there
+        return None
+    return envelope
+
+
+def _of_others(headers: dict[str, Any], message_id: bytes) -> dict[str, Any]:
+    """Return a message whose headers are its properties. What kombu has as text is text.
+
+    Celery ends at a task without an id.
+    """
+    if "task" in headers:
+        headers.setdefault("id", message_id.hex())
+    texts = {name: headers.pop(name) for name in OF_OTHERS if isinstance(headers.get(name), str)}
+    content_type = texts.pop("content_type", "") or "application/json"
+    encoding = texts.pop("content_encoding", "") or "utf-8"
     return {
         "content-type": content_type,
         "content-encoding": encoding,
         "headers": headers,
-        "properties": properties,
+        "properties": {"correlation_id": headers.get("id"), **texts},
     }
 
 

@@ -1,6 +1,7 @@
 """Channels: declaring, publishing, consuming, acknowledging; what kombu's own suite leaves out."""
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 import kombu
@@ -11,6 +12,7 @@ import adapter
 from adapter.errors import BackedOut, CallInProgress, NotAuthorized, QueueInUse
 from adapter.kombu.channel import attributes_of
 from adapter.testing import TestQueueManager
+from tests.support.bad_envelopes import BAD_ENVELOPES, ODD_ENVELOPES
 
 
 def publish(connection: kombu.Connection, queue: kombu.Queue, *bodies: Any, **how: Any) -> None:
@@ -187,6 +189,28 @@ def test_a_message_whose_end_fails_is_held_as_before(
         with pytest.raises(CallInProgress):
             channel.qos.ack(held[1].delivery_tag, multiple=True)
     channel.qos.ack(held[1].delivery_tag, multiple=True)
+    status = qm.queue("Q").status()
+    assert (status.current_depth, status.uncommitted_gets) == (0, 0)
+
+
+@pytest.mark.parametrize("no_ack", [False, True])
+def test_no_message_of_another_program_ends_a_consumer(
+    connection: kombu.Connection, qm: adapter.Connection, no_ack: bool
+) -> None:
+    qm.define_queue("Q")
+    put = 0
+    for envelope in (*BAD_ENVELOPES, *ODD_ENVELOPES):
+        with suppress(adapter.Error):  # longer than a property may be
+            qm.put("Q", "x", properties={"kombu": envelope})
+            put += 1
+    held: list[Any] = []
+    with connection.Consumer([kombu.Queue("Q")], on_message=held.append, no_ack=no_ack):
+        for _ in range(put):
+            connection.drain_events(timeout=5)
+        for message in held:
+            assert message.body == b"x"
+            message.ack()
+    assert put > 50
     status = qm.queue("Q").status()
     assert (status.current_depth, status.uncommitted_gets) == (0, 0)
 

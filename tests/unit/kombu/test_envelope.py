@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter.core.contract.message import Property
 from adapter.kombu.envelope import body_of, payload_of, put_fields
+from tests.support.bad_envelopes import BAD_ENVELOPES, ODD_ENVELOPES
 
 
 def prepared(**properties: Any) -> dict[str, Any]:
@@ -84,6 +86,44 @@ def test_a_message_of_another_program_has_its_properties_as_headers() -> None:
     assert payload["headers"] == {"task": "shop.tidy", "id": "7"}
     assert (payload["content-type"], payload["content-encoding"]) == ("application/json", "utf-8")
     assert payload["properties"]["correlation_id"] == "7"
+
+
+def test_a_task_of_another_program_without_an_id_has_that_of_its_message() -> None:
+    got = adapter.Message(b"", properties={"task": "shop.tidy"}, message_id=b"i" * 24)
+    payload = payload_of(got, 1, "", "celery")
+    assert payload["headers"] == {"task": "shop.tidy", "id": "69" * 24}
+    assert payload["properties"]["correlation_id"] == "69" * 24
+
+
+@pytest.mark.parametrize(
+    "name", ["content_type", "content_encoding", "correlation_id", "reply_to", "id"]
+)
+@pytest.mark.parametrize("value", [5, 1.5, True, b"\xff", ""])
+def test_properties_of_another_program_that_are_no_text_are_headers(
+    name: str, value: Property
+) -> None:
+    payload = payload_of(adapter.Message(b"", properties={name: value}), 1, "", "celery")
+    assert payload["content-type"] == "application/json"
+    assert payload["content-encoding"] == "utf-8"
+    if value:
+        assert payload["headers"][name] == value
+
+
+@pytest.mark.parametrize("envelope", BAD_ENVELOPES, ids=range(len(BAD_ENVELOPES)))
+def test_what_is_no_envelope_is_a_header_like_any_other(envelope: Property) -> None:
+    got = adapter.Message(b"[]", properties={"kombu": envelope, "task": "t", "id": "7"})
+    payload = payload_of(got, 3, "", "celery")
+    assert payload["headers"] == {"kombu": envelope, "task": "t", "id": "7"}
+    assert payload["properties"]["delivery_tag"] == 3
+    assert payload["body"] == b"[]"
+
+
+@pytest.mark.parametrize("envelope", ODD_ENVELOPES, ids=range(len(ODD_ENVELOPES)))
+def test_an_envelope_may_say_less_and_more(envelope: str) -> None:
+    got = adapter.Message(b"[]", properties={"kombu": envelope})
+    payload = payload_of(got, 3, "", "celery")
+    assert payload["headers"] == {"task": "t"}
+    assert payload["properties"]["delivery_info"]["redelivered"] is False
 
 
 def test_a_message_that_came_back_is_redelivered() -> None:

@@ -5,8 +5,10 @@ Shared by put, get and browse; it must not know how messages move.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -21,6 +23,9 @@ ID_BYTES = 24
 TEXT_ID = "text:"
 SHOWN_BYTES = 60
 """Of a line that cannot be read."""
+TAGGED: Final[dict[str, Callable[[str], bytes | float]]] = {"hex": bytes.fromhex, "float": float}
+"""What a property is whose value JSON lacks, and how it is read: {"hex": "00ff"} is bytes, and
+{"float": "nan"} a number that JSON cannot write. A property is never an object otherwise."""
 
 
 class NotAMessage(Error):  # noqa: N818 -- it says what it is
@@ -80,16 +85,37 @@ def from_json(line: bytes) -> adapter.Message:
             del fields[name]
         for name in ("message_id", "correlation_id", "group_id"):
             fields[name] = bytes.fromhex(fields[name]) or NO_ID
+        fields["properties"] = {name: _property(one) for name, one in read.properties.items()}
         if read.body_hex is not None:
             fields["body"] = bytes.fromhex(read.body_hex)
         if read.deliver_at:
             fields["deliver_at"] = datetime.fromisoformat(read.deliver_at)
         return adapter.Message(**fields)
-    except (msgspec.MsgspecError, ValueError) as problem:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         shown = output.escape(line[:SHOWN_BYTES].decode(errors="replace"))
         raise NotAMessage(
             f"{shown!r} is no message as `mqk get --json` prints it: {problem}"
         ) from problem
+
+
+def _property(value: Any) -> Any:
+    """Read the value of a property as _with_tag() has it. Raises ValueError."""
+    if not isinstance(value, dict):
+        return value
+    for tag, read in TAGGED.items():
+        if set(value) == {tag} and isinstance(value[tag], str):
+            return read(value[tag])
+    forms = " or ".join(f'{{"{tag}": TEXT}}' for tag in TAGGED)
+    raise ValueError(f"a property that is an object is {forms}")
+
+
+def _with_tag(value: object) -> object:
+    """Write the value of a property: with what it is, if JSON has no such values."""
+    if isinstance(value, bytes):
+        return {"hex": value}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
 
 
 def identifier(
@@ -132,7 +158,10 @@ def selection_option(command: Any) -> Any:
 
 
 def as_json(message: adapter.Message) -> dict[str, Any]:
-    """Everything there is to tell of a message; a body that is not a text is in hexadecimal."""
+    """Everything there is to tell of a message; a body that is not a text is in hexadecimal.
+
+    Properties that JSON has no values for: see TAGGED.
+    """
     try:
         body: dict[str, Any] = {"body": message.body.decode()}
     except UnicodeDecodeError:
@@ -144,7 +173,7 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
         **{name: getattr(message, name) for name in names},
         "put_time": time_of(message.put_time),
         "deliver_at": time_of(message.deliver_at),
-        "properties": message.properties or {},
+        "properties": {name: _with_tag(one) for name, one in (message.properties or {}).items()},
         "dead_letter": None if header is None else msgspec.structs.asdict(header),
     }
 

@@ -54,7 +54,7 @@ def properties(
             raise click.BadParameter(f"{value!r} is not NAME=VALUE, such as colour=red")
         try:
             read = json.loads(text, parse_constant=str)  # NaN is no number of JSON
-        except ValueError:
+        except (ValueError, RecursionError):  # a list of lists of lists is text, too
             read = text
         found[name] = read if isinstance(read, bool | int | float | str) else text
     return found or None
@@ -80,7 +80,9 @@ def properties(
 )
 @click.option(
     "--from-json", is_flag=True,
-    help="Each line is a message as `mqk get --json` and `mqk browse --json` print it.",
+    help="Each line is a message as `mqk get --json` and `mqk browse --json` print it. A body that "
+    'is no text is in "body_hex"; a property of bytes is {"hex": "00ff"}, one that is no finite '
+    'number {"float": "nan"}.',
 )  # fmt: skip
 @click.option(
     "--priority", type=click.IntRange(0, 9), help="0 to 9; by default the queue's default priority."

@@ -13,6 +13,9 @@ from adapter.errors import InDoubt
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
+DEEP = "[" * 20_000
+"""More lists in each other than Python reads."""
+
 
 def on(manager: TestQueueManager, queue: str = "Q") -> list[adapter.Message]:
     with manager.connect() as qm:
@@ -176,12 +179,13 @@ def test_finding_users_13_properties(at: Mqk, manager: TestQueueManager) -> None
         "put", "Q", "x", "--property", "colour=red", "--property", "size=3",
         "--property", "share=0.5", "--property", "new=true", "--property", 'code="3"',
         "--property", "note=a=b", "--property", "list=[1]", "--property", "none=NaN",
+        "--property", f"deep={DEEP}",
     )  # fmt: skip
     assert said.status == 0, said.err
     (message,) = on(manager)
     assert message.properties == {
         "colour": "red", "size": 3, "share": 0.5, "new": True, "code": "3", "note": "a=b",
-        "list": "[1]", "none": "NaN",
+        "list": "[1]", "none": "NaN", "deep": DEEP,
     }  # fmt: skip
 
 
@@ -193,7 +197,10 @@ def test_finding_users_13_what_get_prints_can_be_put_back(
             "Q", b"\xff", priority=7, correlation_id=b"c", group_id=b"g", group_seq=2,
             last_in_group=True, persistent=False, format="F", message_type=1, report=4, feedback=5,
             encoding=273, ccsid=37, reply_to="R", reply_to_queue_manager="QM2",
-            properties={"a": 1, "b": "x"},
+            properties={
+                "a": 1, "b": "x", "c": b"\xff\0", "d": float("inf"), "e": float("-inf"), "f": 1.0,
+                "g": None, "h": True, "i": "00ff", "j": b"", "k": -0.0, "l": 2**63 - 1,
+            },
             dead_letter=adapter.DeadLetter(reason=2053, destination="D"),
         )  # fmt: skip
         qm.put("Q", "größer")
@@ -210,6 +217,41 @@ def test_finding_users_13_what_get_prints_can_be_put_back(
             "dead_letter",
         ):
             assert getattr(one, name) == getattr(other, name), name
+        types = [[type(value) for value in (of.properties or {}).values()] for of in (one, other)]
+        assert types[0] == types[1]
+
+
+def test_a_property_that_is_not_a_number_stays_so(at: Mqk, manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        qm.put("Q", b"x", properties={"a": float("nan")})
+    printed = at("get", "Q", "--json").out
+    assert json.loads(printed)["properties"] == {"a": {"float": "nan"}}
+    assert at("put", "Q", "--from-json", stdin=printed.encode()).status == 0
+    (message,) = on(manager)
+    assert message.properties is not None
+    assert str(message.properties["a"]) == "nan"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"b": 1}',
+        '{"hex": 1}',
+        '{"hex": "0"}',
+        '{"hex": "00", "float": "nan"}',
+        '{"float": "x"}',
+        "{}",
+        "[" * 5_000 + "]" * 5_000,
+    ],
+)
+def test_a_property_that_none_can_be_is_refused(
+    at: Mqk, manager: TestQueueManager, value: str
+) -> None:
+    line = f'{{"body": "x", "properties": {{"a": {value}}}}}\n'
+    said = at("put", "Q", "--from-json", stdin=line.encode())
+    assert said.status == 1
+    assert "is no message as `mqk get --json` prints it" in said.err
+    assert on(manager) == []
 
 
 def test_a_line_that_is_no_message(at: Mqk, manager: TestQueueManager) -> None:

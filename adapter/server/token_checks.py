@@ -39,6 +39,9 @@ KEYS_KEPT_S: Final = 3600.0
 Checked = Callable[[Principal | str], None]
 """Called with whom a token names, or with why it is refused."""
 
+NOT_NOW = "tokens cannot be checked now: the queue manager's log has the reason"
+"""No client is told which file or URL has the keys, or what is wrong with them."""
+
 log = structlog.get_logger("mqk.listener")
 
 
@@ -65,7 +68,8 @@ class KeyFile:
                 self._read_as = mark
         except (OSError, texts.UnreadableTextError, KeyUnusable) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise TokenRefused(f"{self._path} holds no keys for tokens: {why}") from error
+            text = f"{self._path} holds no keys for tokens: {why}"
+            raise TokenRefused(text, NOT_NOW) from error
         return self._keys
 
 
@@ -104,7 +108,7 @@ class KeyUrl:
     def usable(self, now_s: float) -> Sequence[TokenKey]:
         """Return the keys. Raises TokenRefused if they are too old, or were never read."""
         if not self.is_usable(now_s):
-            raise TokenRefused(f"the keys for tokens cannot be read at {self.url}")
+            raise TokenRefused(f"the keys for tokens cannot be read at {self.url}", NOT_NOW)
         return self.keys
 
     def close(self) -> None:
@@ -181,7 +185,9 @@ class TokenChecks:
                 return await self._in_thread(token)
             return await self._by_url(token, self._url)
         except TokenRefused as refused:
-            return str(refused)
+            if refused.told == NOT_NOW:
+                log.error("no token can be checked", reason=str(refused))
+            return refused.told
 
     async def _by_url(self, token: str, url: KeyUrl) -> Principal:
         now_s = asyncio.get_running_loop().time()

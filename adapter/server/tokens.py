@@ -31,7 +31,11 @@ HERE_CHECKED: Options = {
 
 
 class TokenRefused(Exception):  # noqa: N818 -- an answer, which is a refusal
-    """The token is of no use; the text says why, and what to do."""
+    """The token is of no use; the text says why, and what to do. told: what its client hears."""
+
+    def __init__(self, text: str, told: str = "") -> None:
+        super().__init__(text)
+        self.told = told or text
 
 
 class KeyUnknown(TokenRefused):

@@ -43,7 +43,14 @@ QUEUE_FIGURES = QUEUE_TYPE | table(
 """Reported of a local queue."""
 IDENTIFIED = ALTERATION | table(text("identifier", "QMID", 2032, "its name among all", default=""))
 """Reported of the queue manager."""
-REPORTED: dict[str, Table] = {"queue": QUEUE_FIGURES, QUEUE_MANAGER: IDENTIFIED, SUBSCRIPTION: {}}
+COUNTED = ALTERATION | table(whole("name_count", "NAMCOUNT", 19, "names in it"))
+"""Reported of a namelist."""
+REPORTED: dict[str, Table] = {
+    "queue": QUEUE_FIGURES,
+    "namelist": COUNTED,
+    QUEUE_MANAGER: IDENTIFIED,
+    SUBSCRIPTION: {},
+}
 """Where it is not what is reported of every object, or of every one with a queue's name."""
 
 

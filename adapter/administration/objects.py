@@ -52,7 +52,19 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
         fixed = {"identifier": qm.name}
         pattern = qm.name
     found = qm.objects(kind.kind, check_pattern(pattern), system=True)
-    return [FoundObject(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
+    return [
+        FoundObject(
+            kind, one.name, fixed | dates(one) | one.attributes | _counts(kind, one.attributes)
+        )
+        for one in found
+    ]
+
+
+def _counts(kind: Kind, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is counted of an object: how many names a namelist has."""
+    if kind.kind != "namelist":
+        return {}
+    return {"name_count": len([one for one in attributes["names"].split(",") if one])}
 
 
 def _destination(qm: Connection, attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,6 @@ HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
 """DISPLAY shows all kinds of queues by this word."""
-EVERY_TYPE = ("ALL", "*")
 LINES_SHOWN = 50
 
 
@@ -313,43 +312,29 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         wanted_type = meaning.type_of(statement)
         kind = HANDLES.get((shown.word, wanted_type), shown)
         asked = meaning.read_display(kind, statement)
-        _check_types(kind, asked)
-        found = _of_types(kind, asked, objects.find(qm, kind, statement.name or "*"))
+        found = objects.find(qm, kind, statement.name or "*")
         if shown.word == "CHANNEL":
             found += senders.find(qm, statement.name or "*")
-        if shown is CONNECTION and wanted_type in EVERY_TYPE:
+        if shown is CONNECTION and wanted_type in meaning.EVERY_TYPE:
             found += objects.find(qm, CONNECTION_HANDLES, statement.name)
+    is_every = not asked.types or asked.types[0] in meaning.EVERY_TYPE
+    of_every_type = is_every or kind in HANDLES.values()  # what handles are is said by their type
+    if not of_every_type:
+        found = [
+            one for one in found if any(one.value(row) in asked.types for row in one.kind.always)
+        ]
     if asked.ident:
         found = [one for one in found if str(one.values.get("ident", "")).upper() == asked.ident]
     found = objects.passing(found, asked.filters)
     if not found:
         name = statement.name or f"with SUBID {asked.ident}"
-        guess = "" if asked.filters else _guess(qm, kind, statement.name)
-        raise RefusedError(answers.not_found(kind, name, bool(asked.filters), guess))
+        has_condition = bool(asked.filters) or not of_every_type
+        guess = "" if has_condition else _guess(qm, kind, statement.name)
+        raise RefusedError(answers.not_found(kind, name, has_condition, guess))
     for one in found:
         rows = one.kind.every_row if asked.everything else one.kind.rows
         wanted = asked.attributes or frozenset(rows)
         yield from answers.shown(one, wanted | {row.name for row in one.kind.always})
-
-
-def _of_types(
-    kind: Kind, asked: meaning.DisplayRequest, found: list[FoundObject]
-) -> list[FoundObject]:
-    row = kind.by_keyword("TYPE")
-    if row is None or kind.has_queue_name or not asked.types or asked.types[0] in EVERY_TYPE:
-        return found
-    return [one for one in found if one.value(row) in asked.types]
-
-
-def _check_types(kind: Kind, asked: meaning.DisplayRequest) -> None:
-    row = kind.by_keyword("TYPE")
-    known = row.choices if row is not None else ()
-    if kind.has_queue_name:
-        known = (kind.word,)
-    if kind is CONNECTION and asked.types and asked.types[0] in EVERY_TYPE:
-        return
-    if any(one not in known for one in asked.types):
-        raise NotMqscError(f"DISPLAY {kind.word} has no such TYPE", "TYPE")
 
 
 def _queues(
@@ -360,11 +345,7 @@ def _queues(
     rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}
     kind = Kind(every.kind, QUEUE, every.noun, every.name_keyword, every.name_number, rows)
     asked = meaning.read_display(kind, statement)
-    words = asked.types or QUEUE_WORDS
-    unknown = [word for word in words if word not in QUEUE_WORDS]
-    if unknown:
-        raise NotMqscError(f"TYPE takes {', '.join(QUEUE_WORDS)}, not {unknown[0]}", "TYPE")
-    return objects.find_queues(qm, words, statement.name), asked, every
+    return objects.find_queues(qm, QUEUE_WORDS, statement.name), asked, every
 
 
 OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.administration.kinds import Kind
+from adapter.administration.kinds import QUEUE_WORDS, Kind
 from adapter.administration.mqsc.statement import Statement, StatementParameter, expected_words
 from adapter.administration.mqsc.text import NotMqscError
 from adapter.administration.values import (
@@ -60,6 +60,9 @@ CHANNEL_CONDITIONS = frozenset({"CONNAME", "XMITQ"})
 """What DISPLAY CHSTATUS takes with a value: of which channels."""
 CHANNEL_INSTANCES = frozenset({"CURRENT", "SAVED", "SHORT"})
 """Of which instances DISPLAY CHSTATUS may ask."""
+EVERY_TYPE = ("ALL", "*")
+OF_CLUSTERS = "QCLUSTER"
+"""A type of queues that IBM MQ has."""
 HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
 
 
@@ -308,8 +311,8 @@ def read_display(kind: Kind, statement: Statement) -> DisplayRequest:
         word = SYNONYMS.get(parameter.keyword, parameter.keyword)
         if word == "WHERE":
             result.filters.append(_condition(kind, parameter))
-        elif word == "TYPE" and parameter.values is not None:
-            result.types = tuple(one.text.upper() for one in parameter.values)
+        elif parameter.values is not None and _type_row(kind, word) is not None:
+            _take_types(kind, parameter, result)
         elif word == "SUBID" and parameter.values is not None:
             result.ident = subscription_id(parameter)
         elif word == "ALL" or (word == "MONITOR" and kind.word in MONITORED):
@@ -323,16 +326,51 @@ def read_display(kind: Kind, statement: Statement) -> DisplayRequest:
     return result
 
 
+def _type_row(kind: Kind, word: str) -> AttributeRow | None:
+    """Return the row of what type an object is, if a keyword of DISPLAY means that.
+
+    TYPE stands for the keyword that the kind has for it, and so does QTYPE for one of queues.
+    """
+    row = next(iter(kind.always), None)
+    if row is None:
+        return None
+    synonyms = [row.attribute.keyword]
+    if kind.given:
+        synonyms.append("TYPE")
+    if kind.has_queue_name:
+        synonyms.append("QTYPE")
+    return row if word in synonyms else None
+
+
+def _take_types(kind: Kind, parameter: StatementParameter, result: DisplayRequest) -> None:
+    """Take of which types objects are to be: what is of none that exists here, is not found."""
+    row = _type_row(kind, parameter.keyword)
+    assert row is not None
+    known = [*row.choices, *UNSUPPORTED_VALUES.get(row.attribute.keyword, ())]
+    if kind.has_queue_name:
+        known = [*QUEUE_WORDS, OF_CLUSTERS] if kind.word == "QUEUE" else [kind.word]
+    if kind.given or kind.word == "CONN":
+        known += EVERY_TYPE
+    types = tuple(one.text.upper() for one in parameter.values or ())
+    for one in types:
+        if one not in known:
+            text = f"{parameter.keyword} takes one of {', '.join(known)}, not {one}"
+            raise NotMqscError(text, parameter.keyword)
+    if result.types:
+        raise NotMqscError(f"{row.attribute.keyword} is given twice", parameter.keyword)
+    result.types = types
+
+
 def _choice_or_name(
     kind: Kind, parameter: StatementParameter, word: str, names: set[str], result: DisplayRequest
 ) -> None:
-    """Take the name of an attribute; with a value it is a condition if it is a type."""
+    """Take the name of an attribute; with a value it is a condition, where DISPLAY has some."""
     if word in CHANNEL_INSTANCES and kind.word == "CHSTATUS":
         _alone(parameter)
         return  # there are no saved ones
     row = _row(kind, word)
     is_condition = word in CHANNEL_CONDITIONS and kind.word == "CHSTATUS"
-    if parameter.values is not None and (is_condition or row in kind.always):
+    if parameter.values is not None and is_condition:
         want = plain(row, _value(row, parameter))
         assert isinstance(want, int | str)
         result.filters.append(filter_on(row, OPERATORS["EQ"], want))
@@ -342,7 +380,7 @@ def _choice_or_name(
 
 
 def _row(kind: Kind, keyword: str) -> AttributeRow:
-    row = kind.by_keyword(SYNONYMS.get(keyword, keyword))
+    row = _type_row(kind, keyword) or kind.by_keyword(SYNONYMS.get(keyword, keyword))
     if row is None:
         raise _unknown(kind, keyword)
     return row

@@ -21,6 +21,7 @@ PADDED_MAX = 264
 """Texts of a fixed length come filled up with blanks, as MQ sends them; long ones do not."""
 ALL = 1009  # MQIACF_ALL
 NAME_COUNT = 19  # MQIA_NAME_COUNT
+NAMES_NUMBER = 2020  # MQCA_NAMES
 CHANNEL_CONDITIONS = (3505, 3506)  # MQCACH_XMIT_Q_NAME, _CONNECTION_NAME
 BYTE_STRINGS = (7015, 7016)  # MQBACF_DESTINATION_CORREL_ID, _SUB_ID: hex digits elsewhere
 
@@ -242,6 +243,8 @@ def reply_of(
     kind = found.kind
     always = {row.attribute.number for row in kind.always}
     always |= {one.row.attribute.number for one in filters or ()}
+    if wanted is not None and NAMES_NUMBER in wanted:
+        always.add(NAME_COUNT)
     parameters = [_name(found)]
     for row in kind.every_row.values():
         number = row.attribute.number
@@ -262,7 +265,7 @@ def _parameters(row: AttributeRow, value: Any) -> list[pcf.Parameter]:
     if isinstance(shown, int):
         return [pcf.Integer(number, shown)]
     if isinstance(shown, list):
-        return [pcf.Integer(NAME_COUNT, len(shown)), pcf.Strings(number, tuple(shown), 48)]
+        return [pcf.Strings(number, tuple(shown), 48)]
     if number in BYTE_STRINGS:
         return [pcf.Bytes(number, bytes.fromhex(shown) or NO_ID)]
     length = row.attribute.length or 0

@@ -123,17 +123,21 @@ def test_a_filter_that_is_none_has_a_reason(conditions: list[Parameter], reason:
 
 
 def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
-    found = FoundObject(DEFINED["NAMELIST"], "N", {"description": "d", "names": "A,B"})
+    values: dict[str, object] = {"description": "d", "names": "A,B", "name_count": 2}
+    found = FoundObject(DEFINED["NAMELIST"], "N", values)
     assert reply_of(found, None) == [
         String(2010, "N", 48),
         String(2027, "", 12),
         String(2028, "", 8),
-        String(2009, "d", 64),
         Integer(19, 2),
+        String(2009, "d", 64),
         Strings(2020, ("A", "B"), 48),
         Integer(72, 0),
     ]
     assert reply_of(found, frozenset((2009,))) == [String(2010, "N", 48), String(2009, "d", 64)]
+    names = Strings(2020, ("A", "B"), 48)
+    assert reply_of(found, frozenset((2020,))) == [String(2010, "N", 48), Integer(19, 2), names]
+    assert reply_of(found, frozenset((19,))) == [String(2010, "N", 48), Integer(19, 2)]
     channel = FoundObject(DEFINED["CHANNEL"], "C", {"channel_type": "SVRCONN", "mca_user": "x"})
     assert reply_of(channel, frozenset()) == [String(3501, "C", 20), Integer(1511, 7)]
     queue = FoundObject(DEFINED["QREMOTE"], "R", {"queue_type": "QREMOTE", "inhibit_put": True})

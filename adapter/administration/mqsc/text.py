@@ -14,6 +14,8 @@ from msgspec import Struct
 
 COMMAND_LENGTH_MAX = 32_762
 """MQ's own: longer ones are not commands, and shall not be collected without end."""
+BYTE_ORDER_MARK = "\ufeff"
+"""Some editors begin a file with it."""
 BLANKS = " \t\r\f\v,"
 """A comma may stand wherever a blank may."""
 
@@ -56,6 +58,8 @@ def lines_of(lines: Iterable[str]) -> Iterator[ScriptLine]:
     """Yield the commands of a text, without comments and empty lines, as its lines come."""
     collected, begun, goes_on = "", 0, ""
     for number, line in enumerate(lines, 1):
+        if number == 1:
+            line = line.removeprefix(BYTE_ORDER_MARK)
         if line.lstrip().startswith("*"):
             continue
         part = (line if goes_on == "-" else line.lstrip()).rstrip()

@@ -25,6 +25,10 @@ def commands(text: str) -> list[str]:
         ("DEF QL(A) +\n* between\n REPLACE", ["DEF QL(A) REPLACE"]),
         ("PING QMGR +", ["PING QMGR"]),
         ("A\nB", ["A", "B"]),
+        ("\ufeffPING QMGR", ["PING QMGR"]),
+        ("\ufeff* a comment\nPING QMGR", ["PING QMGR"]),
+        ("\ufeff\nA", ["A"]),
+        ("A\n\ufeffB", ["A", "\ufeffB"]),
     ],
 )
 def test_a_line_is_a_command_unless_it_goes_on_or_is_a_comment(

@@ -104,7 +104,7 @@ def read(url: str) -> ChannelTable:
         return msgspec.json.decode(content, type=ChannelTable)
     except msgspec.ValidationError as error:
         raise CcdtError(f"the CCDT {path} is not as it must be: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = f"the CCDT {path} is not JSON ({error}); tables in binary format cannot be read"
         raise CcdtError(text) from error
 

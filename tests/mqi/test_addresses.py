@@ -117,6 +117,7 @@ def test_a_table_by_folder_and_file(
         b"AMQR\x01\x00\xff",
         b"[]",
         b'{"channel": [5]}',
+        b'{"other": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
         WRONG,
         None,
     ],

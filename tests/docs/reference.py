@@ -101,7 +101,7 @@ def taken(row: AttributeRow) -> str:
     if bound.low is not None:
         return f"{bound.low} to {bound.high}"
     if not bound.length:
-        return row.type.__name__
+        return str(row.type.__name__)
     return f"text, {bound.length} {'bytes ' if bound.in_bytes else ''}at most"
 
 

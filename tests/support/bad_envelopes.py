@@ -13,9 +13,9 @@ GOOD: dict[str, Any] = {
     "properties": {"delivery_info": {"exchange": "", "routing_key": "celery"}},
 }
 VALUES: list[Any] = [None, 5, float("inf"), True, "x", [], [{}], {}, {"a": []}]
-TYPED = [{"__type__": kind, "__value__": value}
-         for kind in ("uuid", "datetime", "decimal", "bytes", "base64", "date", "nothing known")
-         for value in (None, 5, "x", [], {})]  # fmt: skip
+PARTS: list[Any] = [None, 5, "x", [], {}]
+TYPES = ("uuid", "datetime", "decimal", "bytes", "base64", "date", "nothing known")
+TYPED = [{"__type__": kind, "__value__": value} for kind in TYPES for value in PARTS]
 """What kombu's JSON makes objects of, most of them broken."""
 FITTING: dict[tuple[str, ...], tuple[type, ...]] = {
     ("content-type",): (str, type(None)),

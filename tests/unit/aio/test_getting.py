@@ -94,17 +94,17 @@ async def test_a_commit_lost_with_the_connection_is_no_message(server: Loopback)
         assert server.bodies("Q") == []
 
 
-@pytest.mark.parametrize("timeout", [0.0, 5.0])
+@pytest.mark.parametrize("wait_s", [0.0, 5.0])
 @pytest.mark.parametrize("turns", range(14))
 async def test_a_get_by_a_name_is_cancelled_at_any_turn(
-    server: Loopback, timeout: float, turns: int
+    server: Loopback, wait_s: float, turns: int
 ) -> None:
     """Its queue is closed behind the get: the task has the message by then, or the queue has it."""
     async with await adapter.aio.connect(server.address) as qm:
         await qm.put("Q", b"x")
         for held in ((), (c.Get,), (c.Commit,), (c.Close,)):
             server.holds = held
-            getting = asyncio.create_task(qm.get("Q", timeout=timeout))
+            getting = asyncio.create_task(qm.get("Q", timeout=wait_s))
             for _ in range(turns):
                 await asyncio.sleep(0)
             if held and server.count(held[0]):

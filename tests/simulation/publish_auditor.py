@@ -78,7 +78,7 @@ class PublishAuditor(WorkAuditor):
         self.subscriptions: dict[str, Subscription] = {}
         self.units: dict[str, Unit] = {}
         self.kept: dict[str, list[Kept]] = {}
-        """By topic, what is retained: the last one counts, a unit leaves the one before."""
+        """By topic, what is retained: one, or nothing."""
         self._order = 0
 
     # -- what is told
@@ -120,8 +120,6 @@ class PublishAuditor(WorkAuditor):
         if unit:
             self.units[unit].copies += copies
             self.units[unit].kept += [(topic, one)] if retain else []
-            if retain:
-                self.kept[topic] = before[-1:]
             return len(matching)
         self._put(copies)
         if retain:
@@ -145,7 +143,7 @@ class PublishAuditor(WorkAuditor):
         self.met["publication in a unit"] += len(ended.copies)
         self._put(ended.copies)
         for topic, one in ended.kept:
-            self.kept[topic] = [*self.kept.get(topic, []), one]
+            self.kept[topic] = [one]
 
     def backed_out(self, unit: str) -> None:
         self.note("backed out", unit)

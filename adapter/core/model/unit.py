@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract import weights
 from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.results import Refused
@@ -155,6 +156,17 @@ class UnitOfWork:
         """Stop counting messages that were sent, and are not to be sent after all."""
         self.weight -= weight
         self._hold(-sum(len(message.body) for message in messages))
+
+    def settled_puts(self) -> list[tuple[LocalQueue, MessageData]]:
+        """Return its puts; of several retained publications of one topic the last alone."""
+        if not self.retains:
+            return self.puts
+        last = {one.correlation_id: one for to, one in self.puts if to.name == RETAINED_QUEUE}
+        return [
+            (to, one)
+            for to, one in self.puts
+            if to.name != RETAINED_QUEUE or last[one.correlation_id] is one
+        ]
 
     def mark(self) -> UnitMark:
         """Note what the unit holds now."""

@@ -142,31 +142,30 @@ def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decisi
         replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
         backed_out = backout_records(qm, unit, None, now_ms)
         return Decision(backed_out, unit.refusal, qm.entry_n, replies=replies)
-    puts, replaced = _replace_retained(qm, unit.puts) if unit.retains else (unit.puts, [])
+    replaced = _replacing_records(qm, unit) if unit.retains else []
     work = unit.broker
     before, end = work.on_commit(qm, work, unit, now_ms) if work is not None else ([], None)
     replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
     _end(qm, unit)
     _release(qm, unit.triggers, now_ms)
     outcome = outcome_of(qm, request)
-    puts = staging.stage(qm, puts)
+    puts = staging.stage(qm, unit.settled_puts())
     records = replaced + commit_records(unit.ident, puts, unit.gets, "commit", outcome)
     if end is not None:
         records = before + records + end()
     return Decision(records, replies=replies)
 
 
-def _replace_retained(qm: QueueManager, puts: Puts) -> tuple[Puts, list[Record]]:
-    """Return the puts of a unit, of retained publications of one topic the last alone; and say that
-    those before are gone: else one would be given again when the last has expired.
+def _replacing_records(qm: QueueManager, unit: UnitOfWork) -> list[Record]:
+    """Say that the retained publications before those of a unit are gone: else they would be given
+    again when these have expired.
     """
     queue = qm.queues.get(RETAINED_QUEUE)
     if queue is None:
-        return puts, []
-    last = {one.correlation_id: one for to, one in puts if to is queue}
-    left = [(to, one) for to, one in puts if to is not queue or last[one.correlation_id] is one]
-    gone = [one for key in last for one in queue.indexes.with_id("correlation_id", key)]
-    return left, discard_records([taken_from(queue, one) for one in gone], "purged")
+        return []
+    keys = dict.fromkeys(one.correlation_id for to, one in unit.puts if to is queue)
+    gone = [one for key in keys for one in queue.indexes.with_id("correlation_id", key)]
+    return discard_records([taken_from(queue, one) for one in gone], "purged")
 
 
 def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Decision:

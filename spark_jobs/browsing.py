@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.failures import Failure, classify
+from adapter.ledger.failures import Failure, classify, describe, explain
 from adapter.topics.decoder import chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
@@ -141,7 +141,8 @@ class BrowsedTopic:
             try:
                 lanes = self._ask_once(spec)
             except KafkaException as problem:
-                why, passes = str(problem), classify(problem) is Failure.RETRY
+                why = explain(problem, "Describe", self.name)
+                passes = classify(problem) is Failure.RETRY
             else:
                 if min(lanes.values()) >= 0:
                     return lanes
@@ -163,8 +164,8 @@ def _topics(admin: AdminClient, servers: str) -> dict[str, Any]:
         return admin.list_topics(timeout=ANSWER_S).topics
     except KafkaException as problem:
         raise SparkJobError(
-            f"mqk: Kafka at {servers} does not answer ({problem}): give its address as option "
-            f"{BROKERS} if it is another from here"
+            f"mqk: Kafka at {servers} does not answer ({describe(problem)}): give its address "
+            f"as option {BROKERS} if it is another from here"
         ) from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from adapter.ledger.failures import explain
 from spark_jobs.errors import SparkJobError
 
 STALL_S = 60.0
@@ -69,7 +70,8 @@ def blocks(
                 "kafka.consumed_retention_ms. Begin with a new checkpoint, or go on without them "
                 "with option failOnDataLoss=false"
             ) from None
-        raise SparkJobError(f"mqk: {topic}[{lane}] cannot be read: {problem}") from None
+        why = explain(problem, "Read", topic, group=GROUP)
+        raise SparkJobError(f"mqk: {topic}[{lane}] cannot be read: {why}") from None
     finally:
         consumer.close()
 

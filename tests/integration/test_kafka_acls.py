@@ -28,13 +28,10 @@ from adapter.feeds.kafka import KafkaFeedTopics
 from adapter.format import names
 from adapter.ledger.failures import describe_denial as denied
 from adapter.ledger.failures import error_of, explain
-from adapter.localkafka import LocalKafka
 from adapter.movers.settings import KafkaCluster
 from adapter.network.kafka import KafkaTransport
 from adapter.network.lookup import read_directory
 from adapter.network.port import SentRecord
-from adapter.registry import topic as registry_topic
-from adapter.server.kafka_wiring import KafkaSettings, Wired, wire
 from adapter.server.own_schemas import ON_TOPIC
 from adapter.topics.admin import TopicAdmin
 from adapter.topics.specs import TopicSettings, progress_spec
@@ -43,11 +40,12 @@ from spark_jobs.spans import SpanReader
 from spark_jobs.topics import choose
 from tests.docs.acls import EXAMPLE
 from tests.support import queue_topic
-from tests.support.acl_site import USERS, WITHIN_S, AclSite, GrantedRight, rights
+from tests.support.acl_cluster import Cluster
+from tests.support.acl_site import WITHIN_S, GrantedRight, rights
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic
 from tests.support.feed_site import OthersTopic
-from tests.support.locked_kafka import certificate, locked_kafka, options
+from tests.support.locked_kafka import certificate, locked_kafka
 from tests.support.server_process import ServerProcess
 
 OWN = names.own_prefix("QM1")
@@ -57,55 +55,6 @@ ALL = rights()
 MAY_NOT_READ = "the queue manager may not read topic orders: allow its user of Kafka to READ"
 MAY_NOT_WRITE = "the queue manager may not write topic results: allow its user of Kafka to WRITE"
 REGISTERED = "our schemas are registered"
-
-
-class Cluster:
-    """The broker, its rights, and what reaches it as one of the users."""
-
-    def __init__(self, kafka: LocalKafka, trusted: Path) -> None:
-        self.site = AclSite(kafka.bootstrap_servers)
-        self.operator = kafka.bootstrap_servers
-        self.servers = kafka.proxied_bootstrap_servers
-        self._trusted = trusted
-        self._registered = 0
-
-    def options(self, role: str) -> dict[str, str]:
-        return options(USERS.get(role, role), self._trusted)
-
-    def client(self, role: str) -> dict[str, str]:
-        return {"bootstrap.servers": self.servers, **self.options(role)}
-
-    def wired(self, role: str = QUEUE_MANAGER) -> Wired:
-        settings = KafkaSettings(bootstrap_servers=self.servers, options=self.options(role))
-        return wire("QM1", settings)
-
-    def transport(self, role: str) -> KafkaTransport:
-        return KafkaTransport(self.servers, self.options(role))
-
-    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
-        """The first offset of each partition, and the one behind the last."""
-        consumer = Consumer({"bootstrap.servers": self.operator, "group.id": "operator"})
-        try:
-            lanes = consumer.list_topics(topic, WITHIN_S).topics[topic].partitions
-            return {
-                lane: consumer.get_watermark_offsets(TopicPartition(topic, lane), WITHIN_S)
-                for lane in lanes
-            }
-        finally:
-            consumer.close()
-
-    def open_inbound(self, topic: str) -> None:
-        """Make an inbound topic, as its queue manager does when it hears of the sender."""
-        KafkaTransport(self.operator).open(topic)
-
-    def register(self, role: str) -> None:
-        """Register a schema that is not there yet."""
-        self._registered += 1
-        registry = registry_topic.on_kafka(self.servers, EXAMPLE.schema_topic, self.options(role))
-        try:
-            registry.register(f"subject {self._registered}", '"string"')
-        finally:
-            registry.close()
 
 
 @pytest.fixture(scope="module")
@@ -382,7 +331,24 @@ def register(cluster: Cluster, role: str) -> None:
 
 def open_directory(cluster: Cluster, role: str) -> None:
     cluster.transport(role).open_directory(names.DIRECTORY_TOPIC)
-    assert "QM1" in read_directory(cluster.transport(role), WITHIN_S).queue_managers
+
+
+def delete(cluster: Cluster, topic: str) -> None:
+    """Delete a topic: who may not create it goes on as long as it is there."""
+    as_operator = TopicAdmin(cluster.operator, TopicSettings.for_brokers(1))
+    if as_operator.identities([topic]):
+        as_operator.delete([topic])
+    until(lambda: topic not in as_operator.identities([topic]))
+
+
+def register_anew(cluster: Cluster, role: str) -> None:
+    delete(cluster, "_schemas")
+    register(cluster, role)
+
+
+def open_directory_anew(cluster: Cluster, role: str) -> None:
+    delete(cluster, names.DIRECTORY_TOPIC)
+    open_directory(cluster, role)
 
 
 def append(cluster: Cluster, role: str, topic: str) -> None:
@@ -498,9 +464,14 @@ IN_STEPS = (
         for role, step in ((QUEUE_MANAGER, read_ledger), ("registry", register))
     ),
     *(
-        RightNeeded(role, TOPIC, "_schemas", one, denied(one, "topic _schemas"), register)
+        RightNeeded(role, TOPIC, "_schemas", one, denied(one, "topic _schemas"), step)
         for role in (QUEUE_MANAGER, "registry")
-        for one in ("Create", "DescribeConfigs", "Write", "Read")
+        for one, step in (
+            ("Create", register_anew),
+            ("DescribeConfigs", register),
+            ("Write", register),
+            ("Read", register),
+        )
     ),
     *(
         RightNeeded(
@@ -508,7 +479,7 @@ IN_STEPS = (
             denied(one, f"topic {names.DIRECTORY_TOPIC}"), step,
         )
         for one, step in (
-            ("Create", open_directory),
+            ("Create", open_directory_anew),
             ("DescribeConfigs", open_directory),
             ("Write", write_directory),
         )
@@ -521,7 +492,9 @@ IN_STEPS = (
         denied("Write", "topic mq.QM1.in.QM2"), send_to_qm1,
     ),
     RightNeeded("spark", TOPIC, f"{OWN}q.", "Read", "Kafka has no topic of any queue", read_ranges),
-    RightNeeded("spark", GROUP, "mqk-spark", "Describe", "GROUP_AUTHORIZATION_FAILED", read_ranges),
+    RightNeeded(
+        "spark", GROUP, "mqk-spark", "Describe", denied("Describe", "group mqk-spark"), read_ranges
+    ),
     RightNeeded(
         "reader", TOPIC, f"{OWN}q.ORDERS", "Read", denied("Read", f"topic {OWN}q.ORDERS"),
         read_as_member,
@@ -564,6 +537,15 @@ def test_an_export_without_any_right_says_what_its_topic_needs(running: QueueMan
         writer.resume()
     assert writer.resume().number == 0
     writer.close()
+
+
+def test_a_queue_manager_enters_itself_in_a_directory_that_is_made_anew(
+    running: QueueManager,
+) -> None:
+    cluster = running.cluster
+    open_directory_anew(cluster, QUEUE_MANAGER)
+    there = cluster.transport(QUEUE_MANAGER)
+    until(lambda: "QM1" in read_directory(there, WITHIN_S).queue_managers)
 
 
 # -- the whole

@@ -141,7 +141,7 @@ class BrowsedTopic:
             try:
                 lanes = self._ask_once(spec)
             except KafkaException as problem:
-                why = explain(problem, "Describe", self.name)
+                why = explain(problem, "Read", self.name)
                 passes = classify(problem) is Failure.RETRY
             else:
                 if min(lanes.values()) >= 0:

@@ -215,16 +215,17 @@ class TopicAdmin:
                 time.sleep(POLL_S)
         return created
 
-    def _why_failed(self, future: Future[Any]) -> KafkaException | None:
+    def _why_failed(self, future: Future[Any]) -> KafkaError | None:
+        """Why an answer did not come; not as an exception, whose frames would hold the client."""
         try:
             self._result(future)
         except KafkaException as error:
-            return error
+            return error_of(error)
         return None
 
-    def _is_there(self, name: str, error: KafkaException | None) -> bool:
+    def _is_there(self, name: str, error: KafkaError | None) -> bool:
         """Whether a topic may not be created and needs not be: Kafka refuses before it looks."""
-        may_not = error is not None and error_of(error).code() in MAY_NOT_CREATE
+        may_not = error is not None and error.code() in MAY_NOT_CREATE
         return may_not and bool(self._metadata(name))
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
@@ -333,7 +334,7 @@ class TopicAdmin:
         }
 
     def _failure(self, doing: str, name: str, error: KafkaException, right: str = "") -> TopicError:
-        failure = Failure.RETRY if _says_fenced(error) else classify(error)
+        failure = Failure.RETRY if _says_fenced(error_of(error)) else classify(error)
         why = explain(error, right or RIGHTS.get(doing, "Describe"), name)
         if failure is not Failure.DENIED:
             why += f"; {REMEDIES[failure]}, then try again"
@@ -343,8 +344,8 @@ class TopicAdmin:
         )
 
 
-def _says_fenced(error: KafkaException | None) -> bool:
-    return error is not None and FENCED in error_of(error).str()
+def _says_fenced(error: KafkaError | None) -> bool:
+    return error is not None and FENCED in error.str()
 
 
 def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:

@@ -328,10 +328,11 @@ def as_details(value: object) -> Details | None:
         return None
     if not isinstance(value, Details):
         raise InvalidType(f"details is a Details or None, not {shown(value)}")
-    token: object = value.accounting_token
+    given: Any = value  # of any types, also where this is compiled
+    token = given.accounting_token
     if not isinstance(token, (bytes, bytearray, memoryview)):
         raise InvalidType(f"accounting_token of details is bytes, not {shown(token)}")
-    taken = msgspec.structs.replace(value, accounting_token=bytes(token))
+    taken: Details = msgspec.structs.replace(given, accounting_token=bytes(token))
     for name in ("appl_type", "offset", "flags", "original_length", "priority_asked"):
         as_whole(f"{name} of details", getattr(value, name))
     for name in ("identity_data", "origin_data", "put_date_time", "putter"):

@@ -323,7 +323,7 @@ class AnyUnit(UnitBooks):
         """The connection it is on."""
         return self._blocking
 
-    def commit(self, wait: bool = True) -> None:
+    def commit(self, wait: object = True) -> None:
         """Make everything in it take effect, durably.
 
         wait=False: do not wait for the outcome, unless 8 of the connection are in flight: then for

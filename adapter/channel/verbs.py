@@ -173,9 +173,9 @@ def dead_letter_queue(channel: Channel) -> str:
 def get_command(
     ids: tuple[bytes, bytes, bytes],
     wait_ms: int,
-    group_seq: int | None,
-    logical_order: bool,
-    all_messages: bool,
+    group_seq: object,
+    logical_order: object,
+    all_messages: object,
 ) -> c.Get:
     """Make the command of a get of one message; its handle and unit are missing."""
     command = c.Get(0, b"", wait_ms, 1, *ids)
@@ -189,7 +189,7 @@ def get_command(
     return command
 
 
-def take_command(place: tuple[int, int, int], message_id: bytes) -> c.Get:
+def take_command(place: object, message_id: object) -> c.Get:
     """Make the command that removes the message of this id at a place; see get_command()."""
     ident = a.as_identifier("message_id", message_id) or NO_ID
     return c.Get(0, message_id=ident, place=a.as_place(place))

@@ -68,11 +68,11 @@ def context_asked(fields: Mapping[str, Any]) -> int:
     asked = c.SET_IDENTITY if "user" in fields else 0
     if "application" in fields:
         asked |= c.SET_ORIGIN
-    details = fields.get("details")
-    if isinstance(details, Details):
-        if details.accounting_token or details.identity_data:
+    if isinstance(fields.get("details"), Details):
+        given: Any = fields["details"]  # of any types: they are checked with the other fields
+        if given.accounting_token or given.identity_data:
             asked |= c.SET_IDENTITY
-        if details.appl_type or details.origin_data or details.put_date_time:
+        if given.appl_type or given.origin_data or given.put_date_time:
             asked |= c.SET_ORIGIN
     return asked
 

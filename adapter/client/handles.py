@@ -27,13 +27,14 @@ _MODES: Final = {
 _SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
-def modes_of(open_for: OpenFor, name: str) -> int:
+def modes_of(open_for: object, name: str) -> int:
     """Return the modes that a queue is opened with for a use of it; InvalidOption if unknown."""
-    if a.as_text("open_for", open_for) not in _MODES:
+    use = a.as_text("open_for", open_for)
+    if use not in _MODES:
         raise InvalidOption(
             f"open_for is one of {', '.join(get_args(OpenFor))}, not {a.shown(open_for)}", name
         )
-    return _MODES[open_for]
+    return _MODES[use]
 
 
 class QueueHandles:

@@ -75,7 +75,7 @@ def kept_result(put: c.Put) -> PutResult:
     return PutResult(put.messages[0].message_id, 0)
 
 
-def subject_of(name: str, subject: str | None) -> str:
+def subject_of(name: str, subject: object) -> str:
     """Return the subject that a value's schema is looked up in; None: the queue's or topic's own.
 
     >>> subject_of("orders", None)

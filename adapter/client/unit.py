@@ -6,7 +6,7 @@ This module does not know what a record becomes.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Unpack
+from typing import Any, Unpack
 
 from adapter.channel.unit import AnyUnit
 from adapter.client.context import Context
@@ -26,12 +26,15 @@ class ProducingUnit(AnyUnit):
         self,
         topic: str,
         value: object,
-        key: bytes | str | None = None,
+        key: Any = None,
         *,
-        wait: bool = True,
+        wait: Any = True,
         **fields: Unpack[RecordFields],
     ) -> PutResult:
-        """Produce a record to a topic of Kafka in this unit; see Connection.produce()."""
+        """Produce a record to a topic of Kafka in this unit; see Connection.produce().
+
+        key: bytes, str or None. wait: True or False; both are checked where the record is made.
+        """
         return produce(self._context, topic, value, key, self, wait, fields)
 
 

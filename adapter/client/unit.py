@@ -24,7 +24,7 @@ class ProducingUnit(AnyUnit):
 
     def produce(
         self,
-        topic: str,
+        topic: Any,
         value: object,
         key: Any = None,
         *,
@@ -33,7 +33,8 @@ class ProducingUnit(AnyUnit):
     ) -> PutResult:
         """Produce a record to a topic of Kafka in this unit; see Connection.produce().
 
-        key: bytes, str or None. wait: True or False; both are checked where the record is made.
+        topic: a str. key: bytes, str or None. wait: True or False. They are of any type here, for
+        a compiled module would refuse others before they are checked, and not as InvalidType.
         """
         return produce(self._context, topic, value, key, self, wait, fields)
 

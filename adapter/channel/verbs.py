@@ -92,20 +92,22 @@ def put_request(
 def put_apart(
     channel: ChannelBooks,
     name: str,
-    message: MessageData,
+    messages: list[MessageData],
     unit: UnitBooks | None,
     options: int = 0,
+    *,
     queue_manager: str = "",
+    alternate_user: str = "",
 ) -> list[Pending]:
-    """Make the open, put and close of a message by a handle for this alone (MQPUT1).
+    """Make the open, put and close of messages by a handle for this alone (MQPUT1, of one).
 
     options: which context the put sets, which the handle is opened for. queue_manager: the queue's,
-    if it is another one. A model queue is refused: what it makes would go with the handle, and the
-    message with it.
+    if it is another one. alternate_user: see Handle. A model queue is refused: what it makes would
+    go with the handle, and the messages with it.
     """
     handle = channel.new_handle(name, c.OUTPUT | c.EXISTING | options)
-    handle.queue_manager = queue_manager
-    put = put_request(handle, [message], unit, options)
+    handle.queue_manager, handle.alternate_user = queue_manager, alternate_user
+    put = put_request(handle, messages, unit, options)
     return [open_request(handle, put.when_lost), put, close_request(handle)]
 
 

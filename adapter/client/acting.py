@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adapter.channel.requests import open_request
 from adapter.channel.unit import perform
-from adapter.channel.verbs import close_request, put_request
+from adapter.channel.verbs import put_apart
 from adapter.client.connection import Connection
 from adapter.client.conversion import outgoing
 from adapter.client.message import Message
-from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone
 
 
@@ -24,9 +22,8 @@ def put_for(qm: Connection, user: str, queue: str, messages: Iterable[Message]) 
     user: not "", which would be the connection's own. Raises NotAuthorized, and what a put raises.
     """
     channel = qm._channel
-    handle = channel.new_handle(queue, c.OUTPUT | c.EXISTING)
-    handle.alternate_user = user
-    opening = open_request(handle)
     with qm.unit() as unit:
-        put = put_request(handle, [outgoing(one, {}) for one in messages], unit)
-        perform(channel, unit, [opening, put, close_request(handle)], put, PutDone, opening)
+        sent = [outgoing(one, {}) for one in messages]
+        requests = put_apart(channel, queue, sent, unit, alternate_user=user)
+        opening, put, _ = requests
+        perform(channel, unit, requests, put, PutDone, after=opening)

@@ -22,5 +22,5 @@ def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> Un
     """
     fields = {"user": message.user, "application": message.application, **told}
     asked = context_asked(fields)
-    requests = put_apart(unit.channel, target, outgoing(message, fields), unit, asked)
+    requests = put_apart(unit.channel, target, [outgoing(message, fields)], unit, asked)
     yield Exchange(requests, requests[1], PutDone, after=requests[0])

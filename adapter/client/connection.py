@@ -248,8 +248,9 @@ class Connection(
         message = outgoing(body, fields, self._context.application)
         inside = unit_for(self._channel, unit)
         asked = context_asked(fields)
-        to = a.as_name(name), a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
-        requests = put_apart(self._channel, to[0], message, inside, asked, to[1])
+        queue = a.as_name(name)
+        where = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
+        requests = put_apart(self._channel, queue, [message], inside, asked, queue_manager=where)
         opening, put, _ = requests
         done = perform(self._channel, inside, requests, put, PutDone, after=opening)
         return PutResult(done.message_ids[0], done.put_time_ms)

@@ -67,9 +67,8 @@ def _put(
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
-    options["ResolvedQName"] = pad("" if is_topic else opened.resolved, 48)
-    manager = opened.resolved_queue_manager or session.channel.queue_manager
-    options["ResolvedQMgrName"] = pad(manager, 48)
+    queue = "" if is_topic else opened.resolved
+    _tell_where(session, options, queue, opened.resolved_queue_manager)
     is_waited_for = not options["Options"] & mq.MQPMO_ASYNC_RESPONSE
     if not is_waited_for:
         message.message_id = message.message_id or new_id(session)
@@ -125,9 +124,7 @@ def put1(
     done, opening = session.within(_is_in_unit(options), put_in)
     found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
     is_topic = is_topic or found.is_topic
-    options["ResolvedQName"] = pad("" if is_topic else found.queue, 48)
-    manager = found.queue_manager or session.channel.queue_manager
-    options["ResolvedQMgrName"] = pad(manager, 48)
+    _tell_where(session, options, "" if is_topic else found.queue, found.queue_manager)
     return _receipt(fields, options, message, done, is_topic)
 
 
@@ -151,6 +148,14 @@ def _put_opened(
         return _put(session, handles, opened, fields, options, body)
     finally:
         close_object(session, number, mq.MQCO_NONE)
+
+
+def _tell_where(
+    session: MqiSession, options: dict[str, Any], queue: str, queue_manager: str
+) -> None:
+    """Write into the MQPMO which queue a put leads to. queue: "" for a topic."""
+    options["ResolvedQName"] = pad(queue, 48)
+    options["ResolvedQMgrName"] = pad(queue_manager or session.channel.queue_manager, 48)
 
 
 def _check(options: dict[str, Any], is_topic: bool, allowed: permitted.OptionTable) -> None:

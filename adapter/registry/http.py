@@ -56,7 +56,7 @@ class Gate(Protocol):
     async def why_not(
         self, request: web.Request, route: Route, subject: str
     ) -> web.Response | None:
-        """Return what a client is answered that may not ask; None: it may.
+        """Return the answer that refuses a request; None: it is allowed.
 
         subject: that the path names; GLOBAL: what is asked for is of all.
         """

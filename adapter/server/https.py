@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from aiohttp import web
 
@@ -30,6 +31,11 @@ BEARER = "bearer "
 REQUIRED = "REQUIRED"
 NOT_LET_IN = "the queue manager's channel rules do not let you in: its log says which"
 UNAUTHORIZED, FORBIDDEN, TOO_MANY, UNAVAILABLE = 401, 403, 429, 503
+STATUS_OF: Final[dict[int, int]] = {
+    Reason.QUEUE_MANAGER_NOT_AVAILABLE: UNAVAILABLE,
+    Reason.LIMIT_REACHED: TOO_MANY,
+}
+"""Of refusals that a login does not help against."""
 PROVEN = web.RequestKey("proven", Party)
 """Who is at the other end of a request, of prove()."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -96,26 +102,19 @@ class HttpUsers:
         async def judge(proven: web.Request) -> web.StreamResponse:
             judged = self.visitors.judge(VisitorRequest(proven[PROVEN], request.path))
             if judged is not None and not judged.is_allowed:
-                answer = {"error_code": FORBIDDEN, "message": NOT_LET_IN}
-                return web.json_response(answer, status=FORBIDDEN)
+                return _error(FORBIDDEN, NOT_LET_IN)
             return await handler(proven)
 
         return await self.prove(request, judge)
 
     def refusal(self, refused: Refused) -> web.Response:
-        """What a client is answered that is not let in."""
-        if refused.reason == Reason.QUEUE_MANAGER_NOT_AVAILABLE:
-            answer = {"error_code": UNAVAILABLE, "message": refused.detail}
-            return web.json_response(answer, status=UNAVAILABLE)
-        if refused.reason != Reason.LIMIT_REACHED:
-            return self.challenge(refused.detail)
-        answer = {"error_code": TOO_MANY, "message": refused.detail}
-        return web.json_response(answer, status=TOO_MANY)
+        """Return the answer to a client that is refused."""
+        status = STATUS_OF.get(refused.reason)
+        return self.challenge(refused.detail) if status is None else _error(status, refused.detail)
 
     def challenge(self, text: str) -> web.Response:
-        """What a client is answered that has to log in."""
-        answer = {"error_code": UNAUTHORIZED, "message": text}
-        return web.json_response(answer, status=UNAUTHORIZED, headers=self._challenge)
+        """Return the answer that asks a client to log in."""
+        return _error(UNAUTHORIZED, text, self._challenge)
 
     async def party_of(self, request: web.Request) -> Party | Refused:
         """Return who a client is: as prove() found; else it is of this machine, where a password is
@@ -164,6 +163,12 @@ class HttpUsers:
         if user:
             self.visitors.audit.not_authenticated(user, peer.address, APPLICATION, who)
         return who
+
+
+def _error(status: int, text: str, headers: dict[str, str] | None = None) -> web.Response:
+    """Return an answer that refuses, in the words of the schema registry's API."""
+    answer = {"error_code": status, "message": text}
+    return web.json_response(answer, status=status, headers=headers)
 
 
 def credentials_of(header: str) -> tuple[str, str]:

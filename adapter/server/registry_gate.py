@@ -38,7 +38,7 @@ class RegistryGate:
     async def why_not(
         self, request: web.Request, route: Route, subject: str
     ) -> web.Response | None:
-        """Return what a client is answered that may not ask; None: it may."""
+        """Return the answer that refuses a request; None: it is allowed."""
         party = await self._users.party_of(request)
         if isinstance(party, Refused):
             return self._users.refusal(party)

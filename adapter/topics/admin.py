@@ -205,7 +205,8 @@ class TopicAdmin:
         while wanted:
             futures = self._admin.create_topics(wanted, **self._timeouts())
             again = time.monotonic() < deadline_s
-            why = {name: self._why_failed(one) for name, one in futures.items()}
+            tried = {name: self._why_failed(one) for name, one in futures.items()}
+            why = {name: error for name, error in tried.items() if error is not None}
             early = {name for name, error in why.items() if again and _says_fenced(error)}
             passed = early | {name for name, error in why.items() if self._is_there(name, error)}
             answers = {name: one for name, one in futures.items() if name not in passed}
@@ -223,10 +224,9 @@ class TopicAdmin:
             return error_of(error)
         return None
 
-    def _is_there(self, name: str, error: KafkaError | None) -> bool:
+    def _is_there(self, name: str, error: KafkaError) -> bool:
         """Whether a topic may not be created and needs not be: Kafka refuses before it looks."""
-        may_not = error is not None and error.code() in MAY_NOT_CREATE
-        return may_not and bool(self._metadata(name))
+        return error.code() in MAY_NOT_CREATE and bool(self._metadata(name))
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
         """Add the partitions that existing topics lack; how many those have then."""
@@ -344,8 +344,8 @@ class TopicAdmin:
         )
 
 
-def _says_fenced(error: KafkaError | None) -> bool:
-    return error is not None and FENCED in error.str()
+def _says_fenced(error: KafkaError) -> bool:
+    return FENCED in error.str()
 
 
 def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:

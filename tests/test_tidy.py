@@ -9,6 +9,7 @@ import pytest
 
 from tests import tidy_pages, tidy_rules
 from tests.tidy_circles import circles
+from tests.tidy_dialling import dialling
 from tests.tidy_mirrors import untested
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
@@ -38,6 +39,7 @@ TOGETHER = (
     tidy_rules.dead_modules,
     tidy_rules.unused_contracts,
     tidy_rules.mirrors,
+    dialling,
     class_sizes,
     type_names,
 )
@@ -294,6 +296,16 @@ def test_a_circle_is_found_though_only_the_type_checker_sees_it() -> None:
     assert [found.partition(":")[0] for found in circles([one, other, user])] == [
         "adapter/a.py",
         "adapter/b.py",
+    ]
+
+
+def test_modules_that_connect_are_found(sources: list[Source]) -> None:
+    new = Source("adapter/core/new.py", "import socket\nsocket.create_connection(('h', 1))")
+    (found,) = dialling([*sources, *tidy_rules.parse([new])])
+    assert found.startswith("adapter/core/new.py:2: adapter.core.new connects: list it")
+    idle = dialling([one for one in sources if one.module != "adapter.cli.ending"])
+    assert idle == [
+        "adapter.cli.ending is in a table of tests/tidy_dialling.py, and connects nowhere"
     ]
 
 

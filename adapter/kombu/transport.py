@@ -7,6 +7,7 @@ The path is the name that the queue manager must have; without one any is accept
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kombu import Connection as KombuConnection
@@ -17,11 +18,12 @@ from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 from adapter.kombu.channel import MqkChannel
 from adapter.kombu.intakes import Inbox
 from adapter.kombu.links import ProcessLink, ProcessLinks
+from adapter.kombu.tls import tls_of
 
 DEFAULT_PORT = 1414
 _OF_CONNECT = (
     "application", "bootstrap_servers", "kafka_options", "connect_timeout_s", "reconnect_timeout_s",
-    "wait_s", "heartbeat_s",
+    "wait_s", "heartbeat_s", "tls", "token",
 )  # fmt: skip
 
 
@@ -67,7 +69,7 @@ class MqkTransport(virtual.Transport):
         """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, NotAuthorized."""
         options = self.connect_options()
         self._key = tuple(sorted((name, repr(value)) for name, value in options.items()))
-        self._link = self.links.acquire(self._key, lambda: adapter.connect(**options))
+        self._link = self.links.acquire(self._key, lambda: _connect(options))
         return self
 
     def close_connection(self, connection: object) -> None:
@@ -113,7 +115,7 @@ class MqkTransport(virtual.Transport):
         return {"hostname": "127.0.0.1", "port": self.default_port}
 
     def connect_options(self) -> dict[str, Any]:
-        """Return the arguments of adapter.connect()."""
+        """Return the arguments of adapter.connect(); tls may be a mapping, see tls_of()."""
         client, given = self.client, self.client.transport_options
         address = given.get("address") or f"{client.hostname or '127.0.0.1'}:{self._port()}"
         options: dict[str, Any] = {"address": address}
@@ -122,9 +124,16 @@ class MqkTransport(virtual.Transport):
         for argument, value in (("user", client.userid), ("password", client.password)):
             if value is not None:
                 options[argument] = value() if callable(value) else value
+        if client.ssl:
+            options["tls"] = client.ssl
         if client.connect_timeout:
             options["connect_timeout_s"] = client.connect_timeout
         return options | {name: given[name] for name in _OF_CONNECT if name in given}
 
     def _port(self) -> int:
         return int(self.client.port or self.default_port)
+
+
+def _connect(options: Mapping[str, Any]) -> adapter.Connection:
+    named = {"tls": tls_of(options["tls"])} if "tls" in options else {}
+    return adapter.connect(**{**options, **named})

@@ -3,13 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 
 from adapter import testing
 from tests.support.backlog import until
@@ -24,8 +17,9 @@ def test_it_waits_until_the_topic_takes_it(
 ) -> None:
     """With REFUSED(DEADLETTER) where there is no dead-letter queue."""
     servers = kafka.bootstrap_servers
-    topic = OthersTopic(servers, unique_name("results")).name
-    limit(servers, topic, 2_000)
+    place = OthersTopic(servers, unique_name("results"))
+    topic = place.name
+    place.set(max_message_bytes="2000")
     long = bytes(5_000)
     with (
         testing.queue_manager(unique_name("QM"), bootstrap_servers=servers) as manager,
@@ -39,16 +33,6 @@ def test_it_waits_until_the_topic_takes_it(
         why = qm.figures()["exports"]["E"]["why"]
         assert ("has no dead-letter queue" in why) == (refused == "DEADLETTER")
         qm.put("RESULTS", b"behind it")
-        limit(servers, topic, 1_000_000)
+        place.set(max_message_bytes="1000000")
         assert values(servers, topic, 2) == [long, b"behind it"]
         assert qm.figures()["exports"]["E"]["dead_letters"] == 0
-
-
-def limit(servers: str, topic: str, length: int) -> None:
-    """Let the records of a topic be so long, in bytes."""
-    change = ConfigEntry(
-        "max.message.bytes", str(length), incremental_operation=AlterConfigOpType.SET
-    )
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])
-    admin = AdminClient({"bootstrap.servers": servers})
-    admin.incremental_alter_configs([resource])[resource].result(20)

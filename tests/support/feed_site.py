@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
     NewPartitions,
     NewTopic,
-    ResourceType,
 )
 
 import adapter
+from tests.support.topic_settings import configure
 
 WITHIN_S = 30.0
 Headers = list[tuple[str, str | bytes | None]]
@@ -57,13 +54,11 @@ class OthersTopic:
         return asked[self.name].exception(WITHIN_S) is None
 
     def set(self, **settings: str) -> None:
-        """Alter settings of the topic, by their names with _ for the dots."""
-        entries = [
-            ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
-            for name, value in settings.items()
-        ]
-        resource = ConfigResource(ResourceType.TOPIC, self.name, incremental_configs=entries)
-        self._admin.incremental_alter_configs([resource])[resource].result(WITHIN_S)
+        """Alter settings of the topic, by their names with _ for the dots; they are in effect when
+        this returns.
+        """
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        configure(self._servers, self.name, named)
 
     def add_partitions(self, total: int) -> None:
         """Let it have so many."""

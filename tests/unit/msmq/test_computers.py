@@ -1,9 +1,7 @@
 """Queues of a computer that is another queue manager: read over a connection to that one."""
 
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +25,7 @@ from adapter.msmq.computers import ComputerChannel
 from tests.support.certificates import Authority
 from tests.support.msmq_computers import WAIT_S, Computers, computers, own
 from tests.support.msmq_site import labels, send_together
+from tests.support.plain_listener import PlainListener
 
 REMOTE = r"SERVER\private$\orders"
 
@@ -240,38 +239,12 @@ def test_a_host_that_is_closed_while_it_connects_to_a_computer_leaves_no_connect
     assert [channel.is_closed for channel in made] == [True]
 
 
-class Listener:
-    """A plain listener that answers nothing, and keeps what it is sent."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self._socket.settimeout(10.0)
-        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
-        self.heard: list[bytes] = []
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def _listen(self) -> None:
-        with suppress(OSError):
-            while True:
-                sock, _ = self._socket.accept()
-                with sock, suppress(OSError):
-                    sock.settimeout(1.0)
-                    self.heard.append(sock.recv(65_536))
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(WAIT_S)
-
-
 @pytest.mark.parametrize("lists_tls", [False, True])
 def test_a_program_with_tls_sends_no_password_in_the_clear_to_another_computer(
     tmp_path: Path, lists_tls: bool
 ) -> None:
     """Wherever the directory says that the other queue manager is."""
-    authority, other = Authority(tmp_path), Listener()
+    authority, other = Authority(tmp_path), PlainListener()
     with testing.queue_manager(tls=authority.server()) as manager:
         computer = KnownComputer("QM2", other.address, other.address if lists_tls else "")
         known = QueueManagersKnown(frozenset({"QM2"}), {"qm2": computer})

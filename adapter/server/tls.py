@@ -5,8 +5,9 @@ This module opens no connection; a listener does.
 
 from __future__ import annotations
 
+import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,6 +20,7 @@ from adapter.tls_alerts import AlertingContext
 UserPart = Literal["common_name", "dns", "email", "subject"]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 REVOCATION_LIST = b"-----BEGIN X509 CRL-----"
+SPECIAL = re.compile(r'["+,;<>\\]')
 CA_BYTES_MAX = 16 * 1024 * 1024
 """Some hundred thousand revoked certificates."""
 
@@ -96,7 +98,11 @@ def names_of(certificate: Mapping[str, Any] | None, of: str) -> tuple[tuple[str,
     (('CN', 'Our CA'), ('C', 'DE'))
     """
     parts = (pair for names in (certificate or {}).get(of, ()) for pair in names)
-    return tuple((SHORT.get(name, name.upper()), value) for name, value in parts)
+    return tuple((_short(name), value) for name, value in parts)
+
+
+def _short(name: str) -> str:
+    return SHORT.get(name, name.upper())
 
 
 def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:
@@ -105,12 +111,35 @@ def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:
         return ""
     subject = [pair for names in certificate.get("subject", ()) for pair in names]
     if part == "subject":
-        return ",".join(f"{name}={value}" for name, value in subject)
+        return name_text(certificate.get("subject", ()))
     if part == "common_name":
         return next((value for name, value in subject if name == "commonName"), "")
     kind = "DNS" if part == "dns" else "email"
     names = certificate.get("subjectAltName", ())
     return next((value for name, value in names if name == kind), "")
+
+
+def name_text(name: Sequence[Sequence[tuple[str, str]]]) -> str:
+    r"""Return a name of a certificate as RFC 4514 writes it, each part by its short word: different
+    names have different texts.
+
+    name: as SSLSocket.getpeercert() has it.
+
+    >>> name_text(((("organizationName", "Shop"),), (("commonName", "till 7"),)))
+    'CN=till 7,O=Shop'
+    >>> name_text(((("commonName", "till 7,O=Shop"),),))
+    'CN=till 7\\,O=Shop'
+    """
+    parts = ("+".join(f"{_short(key)}={_escape(value)}" for key, value in one) for one in name)
+    return ",".join(reversed(list(parts)))
+
+
+def _escape(value: str) -> str:
+    """RFC 4514, 2.4."""
+    text = SPECIAL.sub(r"\\\g<0>", value).replace("\0", r"\00")
+    if text.startswith((" ", "#")):
+        text = "\\" + text
+    return text[:-1] + r"\ " if value.endswith(" ") and len(value) > 1 else text
 
 
 def _context(settings: TlsSettings) -> ssl.SSLContext:

@@ -1,0 +1,57 @@
+"""Who a client is by its certificate: the whole subject, so that no two are one user."""
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.server.tls import name_text, user_of
+
+KINDS = {
+    NameOID.COMMON_NAME: "commonName",
+    NameOID.ORGANIZATION_NAME: "organizationName",
+    NameOID.ORGANIZATIONAL_UNIT_NAME: "organizationalUnitName",
+    NameOID.LOCALITY_NAME: "localityName",
+}
+VALUES = st.text(
+    st.sampled_from('aż=, +"\\<>;#\0') | st.characters(codec="utf-8"), min_size=1, max_size=8
+)
+PAIRS = st.tuples(st.sampled_from(list(KINDS)), VALUES)
+NAMES = st.lists(
+    st.lists(PAIRS, min_size=1, max_size=2, unique_by=lambda pair: pair[0]), min_size=1, max_size=3
+)
+Name = list[list[tuple[x509.ObjectIdentifier, str]]]
+
+
+def as_python(name: Name) -> tuple[tuple[tuple[str, str], ...], ...]:
+    return tuple(tuple((KINDS[kind], value) for kind, value in one) for one in name)
+
+
+@given(NAMES)
+def test_a_subject_is_read_again_as_what_it_was(name: Name) -> None:
+    """By the parser of a library, which has its own short words for the same parts."""
+    read = x509.Name.from_rfc4514_string(name_text(as_python(name)))
+    found = [{(part.oid, part.value) for part in one} for one in read.rdns]
+    assert found == [set(one) for one in name]
+
+
+@given(NAMES, NAMES)
+def test_two_subjects_are_two_users(one: Name, other: Name) -> None:
+    texts = {name_text(as_python(name)) for name in (one, other)}
+    assert len(texts) == (1 if one == other else 2)
+
+
+@pytest.mark.parametrize(
+    ("subject", "user"),
+    [
+        (((("commonName", "till 7,O=Shop"),),), r"CN=till 7\,O=Shop"),
+        (((("commonName", " "),),), r"CN=\ "),
+        (((("commonName", "  "),),), r"CN=\ \ "),
+        (((("commonName", "#1"),),), r"CN=\#1"),
+        (((("1.2.3", "x"),),), "1.2.3=x"),
+        ((), ""),
+    ],
+)
+def test_edges(subject: object, user: str) -> None:
+    assert user_of({"subject": subject}, "subject") == user

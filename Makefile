@@ -124,6 +124,7 @@ docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.rooms
 	$(BIN)/python -m tests.docs.acls
 	$(BIN)/python -m tests.docs.lives
+	$(BIN)/mqk config reference >docs/operations/configuration.md
 
 fmt: $(STAMP) ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only --quiet .

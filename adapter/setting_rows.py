@@ -293,7 +293,8 @@ SETTINGS: Mapping[str, Setting] = {
             key="remote_clients", kind=Literal["no", "with_password"], default="no",
             meaning="with_password: listen may be an address that other machines reach. Their "
             "clients must give a valid password, whatever CHCKCLNT is, so credentials_file must "
-            "be set. Traffic is not encrypted, including passwords: use trusted networks only.",
+            "be set. What goes through listen is not encrypted, nor are passwords: use trusted "
+            "networks only, or listen_tls.",
         ),
         Setting(
             key="http_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],

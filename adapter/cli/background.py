@@ -67,7 +67,7 @@ def start(settings: ServerSettings, log: Path) -> Ready:
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         begin = log.stat().st_size if log.exists() else 0
-        with log.open("ab") as errors:
+        with open(log, "ab", opener=_for_us_alone) as errors:
             process = subprocess.Popen(
                 launch.program("adapter.server.main", settings.queue_manager),  # for `ps`
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
@@ -86,6 +86,11 @@ def start(settings: ServerSettings, log: Path) -> Ready:
         process.kill()
         process.wait()
         raise
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    """Open a log; a new one names users and objects, which other accounts need not read."""
+    return os.open(path, flags, 0o600)
 
 
 def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: int) -> Ready:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -313,6 +314,7 @@ def test_starts_that_cannot_succeed_are_a_sentence(mqk: Shell, tmp_path: Path) -
     assert behind.status == 1
     assert mqk.address in behind.err
     assert "mqk: queue manager OTHER did not start: " in behind.err
+    assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_the_doctor_looks_at_both(mqk: Shell) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema
-from adapter.registry import compatibility, spelling
+from adapter.registry import compatibility, java_form, spelling
 from adapter.registry.defaults import TooLongDefaultsError, wrong_defaults
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 SCHEMA_BYTES_MAX = 512 * 1024
 """Of one schema's text. Readers keep them all; a body's schema has some kilobytes."""
 QUOTED_LENGTH_MAX = 300
-PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
-OF_NAMED = frozenset(
-    ("doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "aliases")
-)
+OF_OTHERS = java_form.OF_TYPES - {"type"}
 """What types of other kinds have; Java's parser drops it of a primitive one."""
 
 
@@ -78,7 +75,11 @@ def _judge(text: str) -> str:
     node = json.loads(text)
     if misspelt := sorted(set(spelling.wrong(node))):
         raise InvalidSchema(f"invalid Avro schema: {'; '.join(misspelt)}")
-    return json.dumps(_plain(node), separators=(",", ":"), ensure_ascii=False)
+    form = java_form.JavaForm()
+    made = form.of(node, "")
+    # Readers refuse a type that is defined again: Java writes its name instead.
+    kept = made if form.repeated else _plain(node)
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
 
 
 def require_json(text: str) -> None:
@@ -105,8 +106,11 @@ def _finite(text: str) -> float:
 
 
 def identity(text: str) -> str:
-    """What two canonical texts have alike if they are the same schema: the order does not count."""
-    sorted_text = json.dumps(_plain(json.loads(text)), separators=(",", ":"), sort_keys=True)
+    """What two canonical texts have alike if they are the same schema: the form of Java, in which
+    the order of what a type says does not count.
+    """
+    form = java_form.java_form(json.loads(text))
+    sorted_text = json.dumps(form, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(sorted_text.encode()).hexdigest()
 
 
@@ -119,11 +123,22 @@ def parse(text: str) -> Schema:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of logical types that it does not know
-            return avro.schema.parse(_without_errors(text))
+            return avro.schema.parse(_form_for_judge(text))
     except (avro.errors.AvroException, ValueError, TypeError, AttributeError) as error:
         raise InvalidSchema(f"invalid Avro schema: {_first_words(error)}: {_cut(text)}") from None
     except RecursionError:
         raise InvalidSchema(f"this schema is nested too deep: {_cut(text)}") from None
+
+
+def _form_for_judge(text: str) -> str:
+    """Write a schema as Java does, which takes more spellings than the judge. The judge knows no
+    "error", which differs from a record in protocols only.
+    """
+    form = java_form.JavaForm()
+    made = form.of(json.loads(text), "")
+    if form.wrong:
+        raise ValueError(form.wrong[0])
+    return json.dumps(spelling.records_only(made) if '"error"' in text else made)
 
 
 def problems(level: str, schema: str, earlier: Sequence[tuple[int, str]]) -> list[str]:
@@ -154,11 +169,6 @@ def unreadable(reader: Schema, writer: Schema) -> list[str]:
     return compatibility.unreadable(reader, writer)[0]
 
 
-def _without_errors(text: str) -> str:
-    """Let the judge, which knows no "error", see records."""
-    return json.dumps(spelling.records_only(json.loads(text))) if '"error"' in text else text
-
-
 def _plain(node: Any) -> Any:
     """Write {"type": "int"} as "int", everywhere, without what a primitive type does not have."""
     if isinstance(node, list):
@@ -166,8 +176,8 @@ def _plain(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     kind = node.get("type")
-    if isinstance(kind, str) and kind in PRIMITIVES:
-        kept = {key: value for key, value in node.items() if key not in OF_NAMED}
+    if isinstance(kind, str) and kind in java_form.PRIMITIVES:
+        kept = {key: value for key, value in node.items() if key not in OF_OTHERS}
         return kind if len(kept) == 1 else kept
     return {key: _plain_part(key, value) for key, value in node.items()}
 

@@ -79,25 +79,29 @@ def numbered_schema(
         raise refusal(codes.UNPROCESSABLE, why, subject)
     used = state.versions(subject, deleted=True)
     there = next((one for one in used if one.version == version), None)
-    if version and there is not None and there.schema != text:
+    if version and there is not None and not _is_same(there.schema, text):
         raise refusal(codes.NOT_PERMITTED, f"Version {version} is another schema", subject)
     of_id = state.text(schema_id)
-    if schema_id and of_id is not None and of_id != text:
+    if schema_id and of_id is not None and not _is_same(of_id, text):
         raise refusal(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
     number = version or (used[-1].version + 1 if used else 1)
     new_id = schema_id or state.id_of(text) or state.next_id
     if max(number, new_id) > NUMBER_MAX:
         why = f"No number up to {NUMBER_MAX} is left: an import has given the last one"
         raise refusal(codes.STORE_FAILED, why, subject)
-    return s.SchemaKept(subject, number, new_id, text)
+    return s.SchemaKept(subject, number, new_id, state.text(new_id) or text)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return avro_schema.identity(one) == avro_schema.identity(other)
 
 
 def find(
     state: s.RegistryState, subject: str, text: str, *, deleted: bool = False
 ) -> s.Version | None:
-    """The newest version of a subject that is this canonical schema."""
+    """The first version of a subject that is this canonical schema."""
     wanted = avro_schema.identity(text)
-    found = reversed(state.versions(subject, deleted=deleted))
+    found = state.versions(subject, deleted=deleted)
     return next((one for one in found if one.identity == wanted), None)
 
 

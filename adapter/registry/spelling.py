@@ -14,6 +14,8 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 FULL_NAME = re.compile(rf"{NAME.pattern}(?:\.{NAME.pattern})*")
 RECORDS = ("record", "error")
 NAMED = (*RECORDS, "enum", "fixed")
+PARTS = {"array": "items", "map": "values"}
+SHOWN_MAX = 60
 SIZE_MAX = 2**31 - 1
 """Of a fixed type: Java counts its bytes with an int."""
 
@@ -23,12 +25,19 @@ def wrong(node: Any) -> Iterator[str]:
     if isinstance(node, list):
         for one in node:
             yield from wrong(one)
+    if isinstance(node, str):
+        yield from _name(node, FULL_NAME, "type")
     if not isinstance(node, dict):
         return
-    if node.get("type") in NAMED:
+    kind = node.get("type")
+    if not isinstance(kind, str):
+        yield f"the type of {str(kind)[:SHOWN_MAX]} is written within another type: write it alone"
+        return
+    if kind in NAMED:
         yield from _wrong_in(node)
-    for key in ("type", "items", "values"):
-        yield from wrong(node.get(key))
+    else:
+        yield from _name(kind, FULL_NAME, "type")
+    yield from wrong(node.get(PARTS.get(kind, "")))
 
 
 def _wrong_in(node: dict[str, Any]) -> Iterator[str]:
@@ -39,10 +48,16 @@ def _wrong_in(node: dict[str, Any]) -> Iterator[str]:
         if type(size) is not int or not 0 <= size <= SIZE_MAX:
             yield f"{size!r} is not the size of a fixed type"
     if node["type"] == "enum":
-        for symbol in node.get("symbols", ()):
+        symbols = node.get("symbols")
+        if not isinstance(symbols, list):
+            yield f"the symbols of the type {node['name']} are not an array"
+            return
+        for symbol in symbols:
             yield from _name(symbol, NAME, "symbol")
     for field in node.get("fields", ()) if node["type"] in RECORDS else ():
         yield from _name(field["name"], NAME, "field name")
+        if not isinstance(field.get("order", ""), str):
+            yield f"the order of the field {field['name']} is not a text"
         yield from _aliases(field, NAME, f"the field {field['name']}")
         yield from wrong(field["type"])
 

@@ -125,7 +125,8 @@ class RegistryState:
         self.next_id = 1
         self._texts: dict[int, str] = {}
         self._uses: dict[int, int] = {}
-        self._ids: dict[str, int] = {}
+        self._ids: dict[str, set[int]] = {}
+        """By identity; several, where releases before took two spellings for two schemas."""
 
     def apply(self, entry: ChangeEntry) -> None:
         """Make the changes of an entry."""
@@ -138,8 +139,8 @@ class RegistryState:
         return self._texts.get(schema_id)
 
     def id_of(self, schema: str) -> int | None:
-        """The id that a canonical schema has, in whatever subject."""
-        return self._ids.get(avro_schema.identity(schema))
+        """The first id that a canonical schema has, in whatever subject."""
+        return min(self._ids.get(avro_schema.identity(schema), ()), default=None)
 
     def subjects(self, *, deleted: bool = False) -> list[str]:
         """The subjects that have a version, sorted; deleted: also a deleted one."""
@@ -184,7 +185,7 @@ class RegistryState:
                 self.bytes += len(change.schema) - len(self._texts.get(change.id, ""))
                 self._texts[change.id] = change.schema
                 self._uses[change.id] = self._uses.get(change.id, 0) + 1
-                self._ids[same] = change.id
+                self._ids.setdefault(same, set()).add(change.id)
                 self.next_id = max(self.next_id, change.id + 1)
             case SchemaDeleted():
                 if (there := self.kept.get(change.subject, {}).get(change.version)) is not None:
@@ -207,7 +208,8 @@ class RegistryState:
         if not self._uses[old.id]:
             self.bytes -= len(self._texts[old.id])
             del self._uses[old.id], self._texts[old.id]
-            if self._ids.get(old.identity) == old.id:
+            self._ids[old.identity].discard(old.id)
+            if not self._ids[old.identity]:
                 del self._ids[old.identity]
 
 

@@ -50,7 +50,9 @@ date and time that are blank."""
 def settle(
     qm: QueueManager, request: Request, command: Put, handle: QueueHandle | TopicHandle
 ) -> None:
-    """Write the context of the messages of a put, or refuse what it asks for."""
+    """Write the context of the messages of a put, or refuse what it asks for. What only programs of
+    MSMQ and Service Broker say, who do not put, is taken away.
+    """
     connection = connection_of(qm, request)
     asked = command.options & CONTEXT_OPTIONS
     if asked:
@@ -61,6 +63,7 @@ def settle(
     user, application = connection.party.principal.user, connection.party.application
     for message in command.messages:
         message.user, message.application = user, application
+        message.msmq = message.broker = None
         if message.details is not None:
             context = context or of_party(connection.party)
             write_identity(message, context)
@@ -97,6 +100,7 @@ def _settle_asked(
         identity = saved if asked & PASS_IDENTITY else identity
         origin = saved if asked & PASS_ORIGIN else origin
     for message in command.messages:
+        message.msmq = message.broker = None
         if not asked & SET_IDENTITY:
             write_identity(message, identity)
         if not asked & SET_ORIGIN:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from adapter.core.attributes.objects import TopicAttributes
 from adapter.core.attributes.table import TOPIC_STRING_LENGTH_MAX
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.topic_strings import SEPARATOR, levels
+from adapter.core.contract.topic_strings import ANY, SEPARATOR, levels
 from adapter.core.model.manager import QueueManager
 
 LEVELS_MAX = 256
 """Each is a node of the tree; and a topic of a thousand levels is a mistake."""
+ANY_MAX = 8
+"""Levels '#' of one topic string: for each of them, a publication is looked at from each of its
+levels on."""
 
 
 def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
@@ -36,5 +39,9 @@ def check(topic: str) -> None:
     if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:
         text = f"it has at most {TOPIC_STRING_LENGTH_MAX} characters, and no zeros"
         raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)
-    if len(levels(topic)) > LEVELS_MAX:
+    found = levels(topic)
+    if len(found) > LEVELS_MAX:
         raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")
+    if found.count(ANY) > ANY_MAX:
+        text = f"it has more than {ANY_MAX} levels {ANY}"
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)

@@ -9,6 +9,8 @@ place of the dead-letter queue. This module does not know how subscriptions come
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from adapter.core.attributes.objects import AliasAttributes
@@ -68,9 +70,10 @@ def decide_publish(qm: QueueManager, request: Request, command: Put) -> Decision
     topic = handle.topic
     destination, warning = _check(qm, request, command, handle)
     plan, matched = Plan(qm, request.now_ms), 0
+    matching = qm.topics.matcher.matching(topic)
     for message in command.messages:
         put.resolve(qm, destination, message, request.now_ms)
-        for subscription in _receivers(qm, topic, message, command.level):
+        for subscription in _receivers(qm, matching, message, command.level):
             matched += 1
             _deliver(plan, subscription, topic, message)
     if command.options & RETAIN:
@@ -92,15 +95,19 @@ def plan_publication(plan: Plan, topic: str, message: MessageData) -> None:
 
     Raises Refusal if it cannot be published now; some of its copies may have been planned then.
     """
-    for subscription in _receivers(plan.qm, topic, message, LEVEL_MAX):
+    message = retained.without_own_words(message)
+    matching = plan.qm.topics.matcher.matching(topic)
+    for subscription in _receivers(plan.qm, matching, message, LEVEL_MAX):
         _deliver(plan, subscription, topic, message)
 
 
 def _receivers(
-    qm: QueueManager, topic: str, message: MessageData, level: int
+    qm: QueueManager, matching: Sequence[SubscriptionState], message: MessageData, level: int
 ) -> list[SubscriptionState]:
-    """Return the subscriptions that get a publication: those of the highest level it reaches."""
-    matching = qm.topics.matcher.matching(topic)
+    """Return the subscriptions that get a publication: those of the highest level it reaches.
+
+    matching: those whose topic strings mean its topic.
+    """
     found = [
         one
         for one in matching
@@ -151,6 +158,7 @@ def _check(
             staging.check(qm, topic, message, request.now_ms)
             if command.options & RETAIN:
                 raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
+        message.properties = retained.without_own_words(message).properties
         if put.check(destination, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
         warning = put.default(destination, message, defaults) or warning
@@ -207,7 +215,7 @@ def _copy(
     """Make a subscription's copy. A temporary queue takes none that are persistent."""
     properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
     if subscription.user_data:
-        properties["MQSubUserData"] = subscription.user_data
+        properties[retained.USER_DATA_PROPERTY] = subscription.user_data
     details = message.details
     if details is not None:
         details = msgspec.structs.replace(details)

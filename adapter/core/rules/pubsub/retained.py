@@ -27,6 +27,10 @@ from adapter.core.rules.primitives.decision import Decision, done
 
 TOPIC_PROPERTY = "MQTopicString"
 CORRELATION_PROPERTY = "MQKCorrelId"
+RETAINED_PROPERTY = "MQIsRetained"
+USER_DATA_PROPERTY = "MQSubUserData"
+OWN_WORDS = frozenset((TOPIC_PROPERTY, CORRELATION_PROPERTY, RETAINED_PROPERTY, USER_DATA_PROPERTY))
+"""What the queue manager says of a publication: subscribers, and it itself, rely on that."""
 """The correlation id that the program gave."""
 
 
@@ -69,6 +73,15 @@ def check_room(
         raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
 
 
+def without_own_words(message: MessageData) -> MessageData:
+    """Return a message without the properties that only the queue manager says of a publication."""
+    properties = message.properties
+    if not properties or OWN_WORDS.isdisjoint(properties):
+        return message
+    kept = {name: value for name, value in properties.items() if name not in OWN_WORDS}
+    return msgspec.structs.replace(message, properties=kept or None)
+
+
 def copy_to_keep(message: MessageData, topic: str) -> MessageData:
     """Make what is put on the queue of a publication."""
     properties = {**(message.properties or {}), TOPIC_PROPERTY: topic}
@@ -97,8 +110,10 @@ def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, MessageData]
 def as_published(message: MessageData, now_ms: int) -> MessageData:
     """Make the publication again of what was kept of it; it expires when that does."""
     properties = dict(message.properties or {})
-    correlation_id = properties.pop(CORRELATION_PROPERTY, NO_ID)
-    properties["MQIsRetained"] = True
+    kept_id = properties.pop(CORRELATION_PROPERTY, NO_ID)
+    is_id = isinstance(kept_id, bytes) and len(kept_id) == len(NO_ID)
+    correlation_id = kept_id if is_id else NO_ID  # a release before kept what a program said
+    properties[RETAINED_PROPERTY] = True
     again = msgspec.structs.replace(message, correlation_id=correlation_id, properties=properties)
     if again.expires_at_ms:
         again.expiry_ms = max(again.expires_at_ms - now_ms, 1)

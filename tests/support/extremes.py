@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from random import Random
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import msgspec
 
@@ -94,6 +95,8 @@ def changed(given: Input, chance: Random) -> tuple[Input, str] | None:
     again = copy.deepcopy(given)
     of_client = isinstance(again, Request)
     inner = again.command if isinstance(again, Request) else again
+    if chance.randrange(2):
+        _fill(inner, chance)
     places = list(_places(inner, type(inner).__name__))
     if not places:
         return None
@@ -109,6 +112,34 @@ def changed(given: Input, chance: Random) -> tuple[Input, str] | None:
     except (msgspec.ValidationError, TypeError):
         return None
     return again, what
+
+
+def _fill(one: Any, chance: Random) -> None:
+    """Let parts be there that an input may leave out: a client may say each of them."""
+    if isinstance(one, (list, dict)):
+        for part in one.values() if isinstance(one, dict) else one:
+            _fill(part, chance)
+    if not isinstance(one, msgspec.Struct):
+        return
+    for field in msgspec.structs.fields(one):
+        value = getattr(one, field.name)
+        if value is None and chance.randrange(2):
+            made = next(filter(None, map(_made_of, get_args(field.type))), None)
+            msgspec.structs.force_setattr(one, field.name, made)
+        else:
+            _fill(value, chance)
+
+
+def _made_of(kind: Any) -> Any:
+    """Return a value of a kind that may be left out, if one can be made without knowing more."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) is dict:
+        return {"name": 1}
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        with suppress(TypeError):  # it has fields without defaults
+            return kind()
+    return None
 
 
 def _places(one: Any, path: str) -> Iterator[Place]:

@@ -16,7 +16,7 @@
     │   ├── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
     │   └── NotOpenForPassIdentity  NotOpenForPassAll  NotOpenForSetIdentity  NotOpenForSetAll
     ├── ContextHandleError  ContextNotAvailable
-    ├── NoMessageUnderCursor  NoMessageLocked  MessageTruncated
+    ├── NoMessageUnderCursor  InvalidMessageUnderCursor  NoMessageLocked  MessageTruncated
     ├── GroupError                   a group or a segmented message could not go on
     │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
     ├── PublishError                 publishing or subscribing could not be done

@@ -349,6 +349,17 @@ class NoMessageUnderCursor(Error):
 
 
 @raised_for(
+    Reason.INVALID_MESSAGE_UNDER_CURSOR,
+    "the message of queue {name} under the cursor is no beginning of a message",
+    "browse to its first segment",
+)
+class InvalidMessageUnderCursor(Error):
+    """A whole message was asked for, and a later segment of one is under the cursor."""
+
+    reason, reason_name = 2246, "MQRC_INVALID_MSG_UNDER_CURSOR"
+
+
+@raised_for(
     Reason.NO_MESSAGE_LOCKED,
     "no message of queue {name} is locked by this handle",
     "lock a message by browsing it first",

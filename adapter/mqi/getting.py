@@ -294,7 +294,7 @@ def _getting(
     asked = gmo["Options"]
     command = c.Get(0, b"", _wait_ms(gmo), 1, *_ids(opened, md, match))
     if asked & mq.MQGMO_MSG_UNDER_CURSOR:
-        command = c.Get(0, options=c.UNDER_CURSOR)
+        command = c.Get(0, options=_under_cursor(asked))
     else:
         _refine(command, md, asked, match)
         if match & mq.MQMO_MATCH_MSG_TOKEN:
@@ -420,8 +420,7 @@ def _browsing(
     command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1)
     command.message_id, command.correlation_id, command.group_id = _ids(opened, md, match)
     if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
-        command = c.Browse(number, options=c.UNDER_CURSOR)
-        command.options |= c.LOCK if asked & mq.MQGMO_LOCK else 0
+        command = c.Browse(number, options=_under_cursor(asked))
     else:
         _refine(command, md, asked, match)
         command.wait_ms = _wait_ms(gmo)
@@ -431,6 +430,12 @@ def _browsing(
         command.length_max = room
     command.options |= until_the_end(asked)
     return command
+
+
+def _under_cursor(asked: int) -> int:
+    """The cursor alone says which message: options of groups, which choose one, mean nothing."""
+    whole = c.COMPLETE if asked & mq.MQGMO_COMPLETE_MSG else 0
+    return c.UNDER_CURSOR | whole | (c.LOCK if asked & mq.MQGMO_LOCK else 0)
 
 
 def _unmarking(handle: Handle, gmo: dict[str, Any]) -> c.Browse:

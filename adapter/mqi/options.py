@@ -288,6 +288,7 @@ GET = OptionTable(
         | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
         | mq.MQGMO_PROPERTIES_COMPATIBILITY,
     ),
+    needs=((mq.MQGMO_LOCK, BROWSING),),
 )
 MATCH = OptionTable(
     (

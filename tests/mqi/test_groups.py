@@ -53,6 +53,42 @@ def test_a_segmented_message_is_put_together(
     assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 0
 
 
+@pytest.mark.parametrize("browses", [True, False])
+def test_a_segmented_message_is_whole_under_the_cursor_too(
+    qmgr: ibmmq.QueueManager, browses: bool
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    for number, body in enumerate(("AAAA", "BBBB", "CC")):
+        flags = CMQC.MQMF_SEGMENT if number < 2 else CMQC.MQMF_LAST_SEGMENT
+        queue.put(body, ibmmq.MD(MsgFlags=flags, Offset=4 * number, GroupId=b"G" * 24))
+    under = CMQC.MQGMO_BROWSE_MSG_UNDER_CURSOR if browses else CMQC.MQGMO_MSG_UNDER_CURSOR
+    whole = ibmmq.GMO(Options=under | CMQC.MQGMO_COMPLETE_MSG)
+
+    def move(option: int) -> bytes:
+        found: bytes = queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=option))
+        return found
+
+    assert move(CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_LOCK) == b"AAAA"
+    assert move(CMQC.MQGMO_BROWSE_NEXT) == b"BBBB"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), whole)
+    assert reason_of(refused) == CMQC.MQRC_INVALID_MSG_UNDER_CURSOR
+    assert move(CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_COMPLETE_MSG) == b"AAAABBBBCC"
+    assert queue.get(None, ibmmq.MD(), whole) == b"AAAABBBBCC"
+    if not browses:
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            move(CMQC.MQGMO_BROWSE_FIRST)
+        assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+        return
+    assert move(CMQC.MQGMO_NO_SYNCPOINT) == b"AAAA"
+    move(CMQC.MQGMO_BROWSE_FIRST)
+    queue.put("AAAA", ibmmq.MD(MsgFlags=CMQC.MQMF_SEGMENT, Priority=9, GroupId=b"H" * 24))
+    move(CMQC.MQGMO_BROWSE_FIRST)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), whole)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_UNDER_CURSOR, "its segments are not all there"
+
+
 def test_one_message_of_a_group_is_found(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
     for number in (1, 2):

@@ -134,6 +134,7 @@ class Reason(IntEnum):
     STANDBY_QUEUE_MANAGER = 120
     GROUP_NUMBER_ERROR = 121
     UNEXPECTED_ERROR = 122
+    INVALID_MESSAGE_UNDER_CURSOR = 123
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

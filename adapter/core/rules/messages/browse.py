@@ -142,7 +142,7 @@ def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
         unseen = matching.behind_each(handle, command, command.seen)
         return selection.first_of(unseen, command.limit, now_ms, [])
     if options & UNDER_CURSOR:
-        return [cursor.under(handle, now_ms)]
+        return cursor.under(handle, now_ms, whole=bool(options & COMPLETE))
     in_order = bool(options & LOGICAL_ORDER)
     after = START if command.restart else handle.browse_head if in_order else handle.cursor
     at = handle.browse_group if in_order and not command.restart else None

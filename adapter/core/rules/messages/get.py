@@ -159,7 +159,7 @@ def _select(
         return []
     expired: list[Stored] = []
     if options & UNDER_CURSOR:
-        found = [cursor.under(handle, now_ms)]
+        found = cursor.under(handle, now_ms, whole=bool(options & COMPLETE))
     elif command.place is None:
         beside = unit is not None and bool(unit.gets)
         found = selection.first_to_get(handle, command, limit, now_ms, expired, beside=beside)
@@ -167,7 +167,7 @@ def _select(
         found = matching.available_at(queue, command, command.place, now_ms, expired)
     if expired:
         records += expiry_records(queue, expired)
-    if found and options & COMPLETE:
+    if found and options & COMPLETE and not options & UNDER_CURSOR:
         found = groups.parts(queue, found[0])
     return found
 

@@ -11,18 +11,29 @@ from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.primitives import matching
+from adapter.core.rules.primitives import groups, matching
 
 
-def under(handle: QueueHandle, now_ms: int) -> Stored:
-    """Return the message under the cursor; refuse if it has gone, or another unit has locked it."""
+def under(handle: QueueHandle, now_ms: int, *, whole: bool = False) -> list[Stored]:
+    """Return the message under the cursor; refuse if it has gone, or another unit has locked it.
+
+    whole: all its segments (MQGMO_COMPLETE_MSG): the cursor has to be at the first of them, and the
+    others have to be there.
+    """
     queue = handle.queue
     stored = matching.at_place(queue, handle.cursor)
     if stored is None or (stored.locked and stored is not handle.locked):
         raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name)
     if matching.is_over(stored, now_ms):
         raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name, "it has expired")
-    return stored
+    if not whole:
+        return [stored]
+    if stored.message.offset:
+        raise Refusal(Reason.INVALID_MESSAGE_UNDER_CURSOR, queue.name)
+    found = groups.parts(queue, stored)
+    if not found or any(one.locked and one is not handle.locked for one in found):
+        raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name, "its segments are not all there")
+    return found
 
 
 def lock(handle: QueueHandle, stored: Stored) -> None:

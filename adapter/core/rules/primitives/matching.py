@@ -78,7 +78,7 @@ def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> No
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"options {asked}")
     if command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "with options it is one message")
-    if asked & UNDER_CURSOR and (asked & (MATCH | WHOLE) or ids(command)):
+    if asked & UNDER_CURSOR and (asked & (MATCH | WHOLE) & ~COMPLETE or ids(command)):
         raise Refusal(
             Reason.OPTIONS_ERROR,
             queue.name,

@@ -96,6 +96,12 @@ def within(flags: int) -> Callable[[Client], Client]:
     return begin
 
 
+def on_segment(client: Client) -> Client:
+    """A client whose cursor is at the second segment of a message."""
+    within(SEGMENT)(within(SEGMENT)(client)).browse(limit=2)
+    return client
+
+
 def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Put:
     message = MessageData(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
     return c.Put(1, [message], unit, c.LOGICAL_ORDER)
@@ -341,6 +347,10 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.SELECTOR_SYNTAX_ERROR: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a =")),
     Reason.SELECTION_TOO_LONG: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a" * 10_241)),
     Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),
+    Reason.INVALID_MESSAGE_UNDER_CURSOR: (
+        on_segment,
+        c.Get(1, options=c.UNDER_CURSOR | c.COMPLETE),
+    ),
     Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
     Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
     Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),

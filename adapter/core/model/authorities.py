@@ -15,6 +15,8 @@ import re
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from adapter.core.contract.authorities import (
     CLASS,
     CREATE,
@@ -90,6 +92,10 @@ class Authorities:
         self._of: dict[Entity, dict[str, _Profiles]] = {}
         self._named: dict[tuple[str, str], set[Entity]] = {}
         """By type and profile without wildcards: who has a record of it."""
+        self._soft: dict[tuple[str, str, Entity], int | None] = {}
+        """By type, profile and entity, the records that end with their temporary queue: what the
+        record beneath, which the ledger has, grants; None if there is none beneath.
+        """
         self._kept: dict[tuple[str, tuple[str, ...], str, str], int] = {}
         self._groups: Mapping[str, tuple[str, ...]] = {}
         """Soft: by user, beside those of a principal."""
@@ -120,9 +126,16 @@ class Authorities:
         groups = (*principal.groups, *known)
         return [*users, *((group, True) for group in dict.fromkeys(groups)), (EVERYONE, True)]
 
-    def set(self, record: AuthorityRecord) -> None:
-        """Take a record, in the place of the one of the same profile and entity."""
+    def set(self, record: AuthorityRecord, *, logged: bool = True) -> None:
+        """Take a record, in the place of the one of the same profile and entity. logged: it is in
+        the ledger; else it ends with the temporary queue, and what was before is again.
+        """
         entity = record.entity, record.is_group
+        key = record.object_type, record.profile, entity
+        if logged:
+            self._soft.pop(key, None)
+        else:
+            self._soft.setdefault(key, self.get(record.profile, record.object_type, *entity))
         profiles = self._of.setdefault(entity, {}).setdefault(record.object_type, _Profiles())
         if self.get(record.profile, record.object_type, *entity) is None:
             self.count += 1
@@ -145,6 +158,7 @@ class Authorities:
         if self.get(profile, object_type, entity, is_group) is None:
             return
         self.count -= 1
+        self._soft.pop((object_type, profile, (entity, is_group)), None)
         self._of[entity, is_group][object_type].remove(profile)
         named = self._named.get((object_type, profile))
         if named is not None:
@@ -157,10 +171,17 @@ class Authorities:
         """Return who has a record of one object by its name, in order."""
         return sorted(self._named.get((object_type, name), ()))
 
-    def forget(self, object_type: str, name: str) -> None:
-        """Forget what was granted on one object by its name: it is gone."""
-        for entity, is_group in list(self._named.get((object_type, name), ())):
-            self.remove(name, object_type, entity, is_group)
+    def forget(self, object_type: str, name: str, *, logged: bool = True) -> None:
+        """Forget what was granted on one object by its name: it is gone. logged: the ledger says so;
+        else it was temporary, and what the ledger has of it stays.
+        """
+        for entity in list(self._named.get((object_type, name), ())):
+            key = object_type, name, entity
+            if logged or key in self._soft:
+                beneath = None if logged else self._soft[key]
+                self.remove(name, object_type, *entity)
+                if beneath is not None:
+                    self.set(AuthorityRecord(name, object_type, *entity, beneath))
 
     def every(self) -> Iterator[AuthorityRecord]:
         """Return all records, by entity."""
@@ -170,6 +191,14 @@ class Authorities:
                     yield AuthorityRecord(profile, object_type, entity, is_group, bits)
                 for one in profiles.generic:
                     yield AuthorityRecord(one.profile, object_type, entity, is_group, one.bits)
+
+    def in_ledger(self) -> Iterator[AuthorityRecord]:
+        """Return the records that outlive the process, by entity."""
+        for one in self.every():
+            key = one.object_type, one.profile, (one.entity, one.is_group)
+            beneath = self._soft.get(key, one.bits)
+            if beneath is not None:
+                yield replace(one, bits=beneath)
 
     def deciding(
         self, principal: Principal, object_type: str, name: str

@@ -148,7 +148,7 @@ def _is_logged(qm: QueueManager, object_type: str, profile: str) -> bool:
 def apply_authority_set(qm: QueueManager, record: AuthoritySet) -> None:
     """Take the record."""
     given = record.profile, record.object_type, record.entity, record.is_group, record.bits
-    qm.authorities.set(a.AuthorityRecord(*given))
+    qm.authorities.set(a.AuthorityRecord(*given), logged=record.logged)
 
 
 def apply_authority_deleted(qm: QueueManager, record: AuthorityDeleted) -> None:
@@ -159,6 +159,5 @@ def apply_authority_deleted(qm: QueueManager, record: AuthorityDeleted) -> None:
 
 def describe(qm: QueueManager) -> Iterator[AuthoritySet]:
     """Describe all records for a snapshot; those of temporary queues go with these."""
-    for one in qm.authorities.every():
-        if _is_logged(qm, one.object_type, one.profile):
-            yield AuthoritySet(one.profile, one.object_type, one.entity, one.is_group, one.bits)
+    for one in qm.authorities.in_ledger():
+        yield AuthoritySet(one.profile, one.object_type, one.entity, one.is_group, one.bits)

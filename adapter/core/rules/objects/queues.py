@@ -208,7 +208,7 @@ def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
     qm.note_usage(queue)
-    qm.authorities.forget(QUEUE, record.name)
+    qm.authorities.forget(QUEUE, record.name, logged=record.logged)
     return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]
 
 

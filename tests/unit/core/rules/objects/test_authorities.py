@@ -1,5 +1,9 @@
 """Authority records as commands make them: refused, shown, explained, granted by creation."""
 
+from random import Random
+
+import pytest
+
 from adapter.core import inputs
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import commands as c
@@ -17,6 +21,7 @@ from adapter.core.contract.results import (
     PutDone,
     Refused,
 )
+from adapter.core.model.manager import QueueManager
 from tests.support.authorities import checked, operator, set_records, user
 from tests.support.core import Client, Core
 
@@ -257,3 +262,32 @@ def test_records_of_a_temporary_queue_go_with_it() -> None:
     left = {one.profile for one in client.core.qm.authorities.every()}
     assert "TEMP.**" in left
     assert made.queue not in left
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_records_are_the_same_after_a_restart_whatever_temporary_queues_there_were(
+    seed: int,
+) -> None:
+    """A record of the ledger stays when a temporary queue of its name comes and goes."""
+    chance, client = Random(seed), checked()
+    client.do(c.DefineObject("model", "M", {"definition_type": "TEMPDYN"}))
+    core, is_open = client.core, False
+
+    def known(qm: QueueManager) -> list[AuthorityRecord]:
+        return sorted(qm.authorities.every(), key=repr)
+
+    for _ in range(60):
+        match chance.randrange(5):
+            case 0:
+                client.do(ac.SetAuthority("T", "queue", [chance.choice("ab")], [], GET))
+            case 1:
+                client.do(ac.SetAuthority("T", "queue", [chance.choice("ab")], [], PUT, GET))
+            case 2:
+                client.do(ac.DeleteAuthority("T", "queue", [chance.choice("ab")]))
+            case 3:
+                client.do(c.Close(9) if is_open else c.Open(9, "M", c.INPUT, "T"))
+                is_open = not is_open
+            case _:
+                core.snapshot()
+        if not is_open:
+            assert known(core.qm) == known(core.replayed())

@@ -94,7 +94,7 @@ class Authorities:
         """By type and profile without wildcards: who has a record of it."""
         self._soft: dict[tuple[str, str, Entity], int | None] = {}
         """By type, profile and entity, the records that end with their temporary queue: what the
-        record beneath, which the ledger has, grants; None if there is none beneath.
+        record beneath, which the ledger has, grants; None if the ledger has no record.
         """
         self._kept: dict[tuple[str, tuple[str, ...], str, str], int] = {}
         self._groups: Mapping[str, tuple[str, ...]] = {}
@@ -172,8 +172,9 @@ class Authorities:
         return sorted(self._named.get((object_type, name), ()))
 
     def forget(self, object_type: str, name: str, *, logged: bool = True) -> None:
-        """Forget what was granted on one object by its name: it is gone. logged: the ledger says so;
-        else it was temporary, and what the ledger has of it stays.
+        """Forget what was granted on one object by its name: it is gone.
+
+        logged: the ledger says so; else it was temporary, and what the ledger has of it stays.
         """
         for entity in list(self._named.get((object_type, name), ())):
             key = object_type, name, entity

@@ -60,11 +60,11 @@ def decide_define_object(qm: QueueManager, request: c.Request, command: c.Define
     if len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
     naming.check_attributes(KINDS[kind], kind, name, command.attributes)
+    attributes = defaults.with_defaults(qm, kind, command.attributes)
     check = CHECKS_OF_NEW.get(kind)
     if check is not None:
-        check(qm, name, command.attributes)
-    attributes = defaults.with_defaults(qm, kind, command.attributes)
-    attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
+        check(qm, name, attributes)
+    attributes = attributes | {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
 
 
@@ -80,6 +80,8 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     elif kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
+    if kind == SUBSCRIPTION:
+        attributes = subscriptions.without_topic(attributes)
     if isinstance(_attributes(qm, kind, name), Dated):
         attributes = attributes | {"altered_ms": request.now_ms}
     replies = _refuse_waiting(qm, name) if kind == "alias" and attributes.get("inhibit_get") else []

@@ -14,8 +14,8 @@ from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS, WITH_QUEUE_N
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.model.manager import QueueManager
 
-ITS_OWN: Final = "description"
-"""Describes the default object, and no other."""
+ITS_OWN: Final = frozenset(("description", "topic_string"))
+"""What is of the default object, and of no other: what it is, and its place."""
 
 
 def with_defaults(qm: QueueManager, kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def with_defaults(qm: QueueManager, kind: str, attributes: dict[str, Any]) -> di
         row.name: value
         for row in KINDS[kind].values()
         if (value := getattr(default, row.name)) != row.default
-        and row.name != ITS_OWN
+        and row.name not in ITS_OWN
         and not (kind in WITH_QUEUE_NAMES and value == MQ_DEFAULTS.get(row.name))
         and not row.attribute.fixed
     }

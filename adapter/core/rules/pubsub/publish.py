@@ -302,7 +302,7 @@ def retained_copies(
     target = found if queue is None else Target(queue)
     if not _may_reach(qm, subscription):
         target = Target(reason=Reason.AUTHORITY_MISSING)
-    for topic, message in retained.last_of_each(qm, subscription.topic):
+    for topic, message in retained.last_of_each(qm, subscription.topic, now_ms):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):
             copy = _copy(qm, subscription, topic, again, target.queue)

@@ -23,6 +23,7 @@ from adapter.core.contract.topic_strings import has_wildcards, means
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.messages.unit import discard_records, taken_from
+from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import Decision, done
 
 TOPIC_PROPERTY = "MQTopicString"
@@ -95,16 +96,22 @@ def messages_of(queue: LocalQueue, topic: str) -> list[Stored]:
     return list(queue.indexes.with_id("correlation_id", _key(topic)))
 
 
-def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, MessageData]]:
-    """Return the retained publications that a topic string means, each with its topic."""
+def last_of_each(qm: QueueManager, pattern: str, now_ms: int) -> list[tuple[str, MessageData]]:
+    """Return the retained publications that a topic string means, each with its topic; of a topic
+    whose last one has expired, none.
+    """
     queue = queue_in_memory(qm)
     if queue is None:
         return []
-    last: dict[str, MessageData] = {}
+    last: dict[str, Stored] = {}
     found = queue.in_memory() if has_wildcards(pattern) else messages_of(queue, pattern)
     for stored in found:
-        last[_topic_of(stored)] = stored.message
-    return [(topic, message) for topic, message in last.items() if means(pattern, topic)]
+        last[_topic_of(stored)] = stored
+    return [
+        (topic, stored.message)
+        for topic, stored in last.items()
+        if means(pattern, topic) and not matching.is_over(stored, now_ms)
+    ]
 
 
 def as_published(message: MessageData, now_ms: int) -> MessageData:

@@ -41,6 +41,7 @@ PRIORITIES = (c.AS_PUBLISHED, c.AS_QUEUE_SAYS, *range(10))
 QUEUE_MODES = c.INPUT | c.BROWSE | c.INQUIRE
 NAME_LENGTH_MAX = 10_240  # MQ_SUB_NAME_LENGTH
 A_SUBSCRIPTION = "a subscription"
+TOPIC_FIELDS = frozenset(("topic_string", "topic_object"))
 
 
 def decide_subscribe(qm: QueueManager, request: c.Request, command: c.Subscribe) -> Decision:
@@ -344,7 +345,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
         if not qm.topics.named[name].is_durable:
             raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
         check_alteration(qm, name, given)
-        return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, given)])
+        return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, without_topic(given))])
     wanted = SubscriptionAttributes(**given)
     wanted.topic_string = topic_strings.full_string(qm, wanted.topic_object, wanted.topic_string)
     _check_allowed(qm, wanted.topic_string, name, is_durable=True)
@@ -378,13 +379,23 @@ def _check_values(name: str, attributes: dict[str, Any]) -> None:
     check_priority(name, attributes.get("pub_priority", c.AS_PUBLISHED))
 
 
+def without_topic(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return what an alteration alters: never the topic, which may be given in parts again."""
+    return {key: one for key, one in attributes.items() if key not in TOPIC_FIELDS}
+
+
 def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     """Refuse ALTER SUB of what cannot be altered: the topic, the selection, whose queue it is."""
     known = qm.objects[SUBSCRIPTION, name]
     assert isinstance(known, SubscriptionAttributes)
-    for field in ("topic_string", "topic_object"):
-        if attributes.get(field, getattr(known, field)) != getattr(known, field):
-            raise Refusal(Reason.TOPIC_NOT_ALTERABLE, name, f"its topic is {known.topic_string!a}")
+    topic_object = attributes.get("topic_object", known.topic_object)
+    topic_string = attributes.get("topic_string", known.topic_string)
+    is_same = topic_object == known.topic_object and (
+        topic_string == known.topic_string  # or it is given as it was when it was defined
+        or topic_strings.full_string(qm, topic_object, topic_string) == known.topic_string
+    )
+    if not is_same:
+        raise Refusal(Reason.TOPIC_NOT_ALTERABLE, name, f"its topic is {known.topic_string!a}")
     _check_values(name, attributes)
     if attributes.get("sub_level", known.sub_level) != known.sub_level:
         raise Refusal(Reason.LEVEL_NOT_ALTERABLE, name, f"its level is {known.sub_level}")

@@ -4,6 +4,7 @@ import pytest
 
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS
 from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Objects
 from tests.support.core import Client, client_on
 
@@ -70,3 +71,23 @@ def test_what_it_was_like_outlasts_the_default() -> None:
     client.do(c.AlterQueue(DEFAULT_OBJECTS["queue"], {"max_depth": 6}))
     client.core.crash()
     assert of_queue(client.core.connect(), "NEW")["max_depth"] == 5
+
+
+def test_a_topic_has_no_place_of_the_default() -> None:
+    client = client_on()
+    given = {"topic_string": "x", "publish": "DISABLED"}
+    client.do(c.DefineObject("topic", DEFAULT_OBJECTS["topic"], given))
+    for name in "AB":
+        client.do(c.DefineObject("topic", name, {}))
+        found = of_object(client, "topic", name)
+        assert (found["topic_string"], found["publish"]) == ("", "DISABLED")
+
+
+def test_what_an_object_may_not_be_is_asked_of_it_with_its_defaults() -> None:
+    client = client_on()
+    client.do(c.DefineObject("channel", DEFAULT_OBJECTS["channel"], {"mca_user": "bob"}))
+    receiver = c.DefineObject("channel", "R", {"channel_type": "RCVR"})
+    assert client.refused(receiver) is Reason.ATTRIBUTE_ERROR
+    named = {"channel_type": "RCVR", "queue_manager": "QM2"}
+    client.do(c.DefineObject("channel", "R", named))
+    assert of_object(client, "channel", "R")["mca_user"] == "bob"

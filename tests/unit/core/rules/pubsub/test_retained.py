@@ -7,7 +7,7 @@ import pytest
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import MessageData
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
 from tests.support.core import Client, Core
@@ -51,6 +51,27 @@ def test_a_copy_says_that_it_was_retained(client: Client) -> None:
     assert got.message.correlation_id == b"p" * 24
 
 
+@pytest.mark.parametrize("said", ["text", True, 1.5, b"short", bytes(24)])
+@pytest.mark.parametrize("correlation_id", [b"", b"p" * 24])
+def test_what_the_queue_manager_says_of_a_publication_is_not_its_publishers_to_say(
+    client: Client, core: Core, said: object, correlation_id: bytes
+) -> None:
+    names = ("MQTopicString", "MQIsRetained", "MQSubUserData", "MQKCorrelId")
+    properties = {"n": 1, **dict.fromkeys(names, said)}
+    subscribe(client, "a")
+    fields: dict[str, Any] = {"correlation_id": correlation_id, "properties": properties}
+    publish(client, "a", "x", **fields)
+    (got,) = client.take(handle=11)
+    assert got.message.properties == {"n": 1, "MQTopicString": "a"}
+    retain(client, "a", "x", persistence=1, **fields)
+    core.crash()
+    again = core.connect()
+    subscribe(again, "a", MANAGED | c.SET_CORRELATION)
+    (got,) = again.take(handle=11)
+    assert got.message.properties == {"n": 1, "MQTopicString": "a", "MQIsRetained": True}
+    assert got.message.correlation_id == (correlation_id or NO_ID)
+
+
 def test_it_is_given_again_on_request(client: Client) -> None:
     subscribe(client, "a", MANAGED | c.ON_REQUEST)
     assert client.refused(c.SubscriptionRequest(10)) == Reason.NO_RETAINED_MESSAGE
@@ -77,6 +98,16 @@ def test_it_expires_like_any_message(client: Client, core: Core) -> None:
     assert late.message.expiry_ms == 1_000
     core.advance(2)
     assert client.get(handle=11) == []
+    assert client.refused(c.SubscriptionRequest(10)) == Reason.NO_RETAINED_MESSAGE
+
+
+def test_one_that_has_expired_and_is_there_still_is_given_to_no_subscription(
+    client: Client, core: Core
+) -> None:
+    subscribe(client, "a")
+    retain(client, "a", "x", expiry_ms=5_000)
+    core.now_ms += 5_000  # and no tick yet
+    assert subscribe(client, "a", handle=20).retained == 0
     assert client.refused(c.SubscriptionRequest(10)) == Reason.NO_RETAINED_MESSAGE
 
 

@@ -213,6 +213,28 @@ def test_administrators_define_alter_and_delete_them(client: Client, core: Core)
     assert client.get() == []
 
 
+@pytest.mark.parametrize("topic_string", ["x", "fruit/x", None])
+def test_a_definition_with_replace_may_be_given_again(
+    client: Client, core: Core, topic_string: str | None
+) -> None:
+    """A script is run twice; the topic is given as it was, or whole."""
+    client.define("Q")
+    client.do(c.DefineObject("topic", "FRUIT", {"topic_string": "fruit"}))
+    given = {"topic_string": "x", "topic_object": "FRUIT", "destination": "Q"}
+    client.do(c.DefineObject("subscription", "S", given, replace=True))
+    again = {key: one for key, one in given.items() if key != "topic_string"}
+    if topic_string is not None:
+        again["topic_string"] = topic_string
+    client.do(c.DefineObject("subscription", "S", again | {"user_data": "u"}, replace=True))
+    client.do(c.AlterObject("subscription", "S", again))
+    core.crash()
+    client = core.connect()
+    publish(client, "fruit/x", "y")
+    client.open("Q")
+    (got,) = client.take()
+    assert got.message.properties == {"MQTopicString": "fruit/x", "MQSubUserData": "u"}
+
+
 def test_a_managed_one_of_an_administrator_has_its_queue_at_once(
     client: Client, core: Core
 ) -> None:

@@ -63,7 +63,7 @@ def test_a_place_has_one_object(client: Client) -> None:
     assert effective(client.core.qm, "a").def_priority == 1
 
 
-@pytest.mark.parametrize("topic", ["", "a\0b", "x" * 10_241, "/" * 256])
+@pytest.mark.parametrize("topic", ["", "a\0b", "x" * 10_241, "/" * 256, "#/x/" * 9])
 def test_what_is_no_topic_string(core: Core, topic: str) -> None:
     with pytest.raises(Refusal) as refused:
         full_string(core.qm, "", topic)

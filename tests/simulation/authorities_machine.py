@@ -234,6 +234,7 @@ class AuthoritiesMachine(JudgedMachine):
 
     @rule(with_snapshot=st.booleans())
     def crash(self, with_snapshot: bool) -> None:
+        self._check_records()
         check_snapshots(self.core.qm, self.core.replayed())
         if with_snapshot:
             self.core.crash_with_snapshot()
@@ -244,9 +245,12 @@ class AuthoritiesMachine(JudgedMachine):
         self.clients.clear()
         self.model.crash()
         self._configure()
+        self._check_records()
+        self.meet("void record", when=any(not words for words in self.model.records.values()))
+
+    def _check_records(self) -> None:
         known = {
             (one.object_type, one.profile, one.entity, one.is_group)
             for one in self.core.qm.authorities.every()
         }
         assert known == set(self.model.records)
-        self.meet("void record", when=any(not words for words in self.model.records.values()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from adapter.core.contract.reasons import Reason
 
@@ -30,12 +31,15 @@ CODES: Mapping[Reason, int] = MappingProxyType(
         Reason.DEFAULT_TRANSMISSION_QUEUE_TYPE_ERROR: 2198,  # MQRC_DEF_XMIT_Q_TYPE_ERROR
         Reason.DEFAULT_TRANSMISSION_QUEUE_USAGE_ERROR: 2199,  # MQRC_DEF_XMIT_Q_USAGE_ERROR
         Reason.QUEUE_PARKED: 2192,  # MQRC_STORAGE_MEDIUM_FULL
+        Reason.PUBLICATION_FAILED: 2502,  # MQRC_PUBLICATION_FAILURE
         Reason.OBJECT_TYPE_ERROR: 2480,  # MQRC_ALIAS_TARGTYPE_CHANGED
     }
 )
 """The reasons for which a message is undeliverable."""
+UNEXPECTED: Final = 2195
+"""MQRC_UNEXPECTED_ERROR, of any other reason: a message is never held up for want of a number."""
 
 
 def code_of(reason: Reason) -> int:
     """Return the number of a reason for which a message is undeliverable."""
-    return CODES[reason]
+    return CODES.get(reason, UNEXPECTED)

@@ -38,6 +38,7 @@ from adapter.core.rules.msmq.checks import is_valid
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
+from adapter.core.rules.pubsub import publish
 
 BLOCKED = "arrival_blocked"
 SPANS_PER_RECORD = 20_000
@@ -86,12 +87,17 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
     return ""
 
 
+def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
+    return arrival_of_mq.arrive(
+        *(arriving.plan, arrival, arriving.source, arriving.delivered, arriving.receiver),
+        publish.plan_by_alias,
+    )
+
+
 ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
     "conversation": _of_conversation,
     "msmq": _of_msmq,
-    "mq": lambda arriving, arrival: arrival_of_mq.arrive(
-        arriving.plan, arrival, arriving.source, arriving.delivered, arriving.receiver
-    ),
+    "mq": _of_mq,
 }
 """By kind of message: plans its put; returns the name of the queue that has no room, else ""."""
 

@@ -6,6 +6,7 @@ came before, nor how a message travels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -24,6 +25,8 @@ from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import staging
 
+Publish = Callable[[Plan, str, MessageData], Reason | None]
+"""Of the plan, the alias and a message: returns why it cannot be published."""
 INVALID: Final = 2110
 """MQRC_FORMAT_ERROR: what came is no message."""
 LATER: Final = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
@@ -36,11 +39,13 @@ def arrive(
     source: str,
     delivered: list[MessageData],
     receiver: ReceiverAuthority | None,
+    publish: Publish,
 ) -> str:
     """Plan the put of a message; returns the name of its queue if nothing can take it, else "".
 
     source: the queue manager that sent it. delivered: takes a message that its queue takes.
-    receiver: by whose authorities it is put; None: it needs none.
+    receiver: by whose authorities it is put; None: it needs none. publish: plans the copies of a
+    message for an alias of a topic.
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
@@ -60,6 +65,8 @@ def arrive(
         if receiver is not None and not receiver.may_put_to(to, message.user):
             target = Target(reason=Reason.AUTHORITY_MISSING)
         reason = plan.send(target, message)
+        if reason is Reason.ALIAS_BASE_TYPE_ERROR:
+            reason = publish(plan, to.queue, message)
         if reason is None:
             delivered.append(message)
         else:

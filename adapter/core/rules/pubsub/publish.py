@@ -39,7 +39,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.messages import context, put, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts, unit_with_room
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import routes, topic_strings
 from adapter.core.rules.primitives import staging
 from adapter.core.rules.primitives.decision import (
     Decision,
@@ -99,6 +99,26 @@ def plan_publication(plan: Plan, topic: str, message: MessageData) -> None:
     matching = plan.qm.topics.matcher.matching(topic)
     for subscription in _receivers(plan.qm, matching, message, LEVEL_MAX):
         _deliver(plan, subscription, topic, message)
+
+
+def plan_by_alias(plan: Plan, name: str, message: MessageData) -> Reason | None:
+    """Plan the copies of a message that arrived for an alias of a topic; returns why it cannot be
+    published.
+    """
+    alias = plan.qm.objects["alias", name]
+    assert isinstance(alias, AliasAttributes), "its name led there"
+    mark = plan.mark()
+    try:
+        topic = topic_strings.full_string(plan.qm, alias.target, "")
+        if alias.inhibit_put or topics.effective(plan.qm, topic).publish != "ENABLED":
+            return Reason.PUT_INHIBITED
+        plan_publication(plan, topic, message)
+        check_size(plan.qm, plan.puts + plan.reports)
+    except Refusal as refusal:
+        plan.undo(mark)
+        is_missing = refusal.reason is Reason.OBJECT_NOT_FOUND
+        return Reason.UNKNOWN_ALIAS_BASE if is_missing else Reason.PUBLICATION_FAILED
+    return None
 
 
 def _receivers(

@@ -157,6 +157,36 @@ def test_without_room_nothing_is_taken_until_there_is() -> None:
     assert [at.client.get() for _ in range(3)] == [["a"], ["b"], []]
 
 
+@pytest.mark.parametrize(
+    ("altered", "code"),
+    [
+        (None, 0),
+        (c.AlterObject("alias", "A", {"inhibit_put": True}), 2051),
+        (c.AlterObject("topic", "T", {"publish": "DISABLED"}), 2051),
+        (c.DeleteObject("topic", "T"), 2082),
+    ],
+)
+def test_what_is_for_an_alias_of_a_topic_is_published(altered: c.Command | None, code: int) -> None:
+    at = site("DLQ", "Q", "R")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    at.client.do(c.DefineObject("topic", "T", {"topic_string": "t"}))
+    at.client.do(c.DefineObject("alias", "A", {"target": "T", "target_type": "TOPIC"}))
+    for handle, queue in ((20, "Q"), (30, "R")):
+        at.client.do(c.Subscribe(handle, "t", options=c.CREATE, destination=queue))
+    if altered is not None:
+        at.client.do(altered)
+    at.arrive(arrival("a", 1, to="A"), arrival("b", 2))
+    for body in ["b"] if code else ["a", "b"]:
+        assert at.client.get(handle=2) == [body]
+    assert at.client.get(handle=3) == ([] if code else ["a"])
+    if code:
+        letter = at.client.take()[0].message
+        header, rest = dead_letter.split(letter.format, letter.body)
+        assert header is not None
+        assert (header.reason, header.destination) == (code, "A")
+        assert rest == b"a"
+
+
 def test_what_is_no_message_is_a_dead_letter() -> None:
     at = site("Q", "DLQ")
     at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))

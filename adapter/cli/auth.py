@@ -1,4 +1,4 @@
-"""mqk auth: who may do what with which objects: grant, revoke, list, explain.
+"""mqk auth: who may do what with which objects: grant, revoke, list, explain, check.
 
 It passes words on; what they mean, the queue manager knows.
 """
@@ -220,4 +220,47 @@ def explain(
     if not found.records:
         click.echo("  no record of the user, or of its groups, has a profile that fits")
     if not found.are_checked:
+        click.echo(NOT_CHECKED, err=True)
+
+
+@auth.command()
+@entities
+@options.queue_manager
+@options.json_output
+def check(users: tuple[str, ...], groups: tuple[str, ...], qmgr: str, as_json: bool) -> None:
+    """List the objects that lead users and groups to what they have no right to.
+
+    Without --user and --group: all that have an authority record. Such an object was defined by an
+    administrator, who may want it so, or before mqk asked for rights on what an object leads to.
+    Its definition would be refused today to who has no more than these rights.
+    """
+    with connect(qmgr, APPLICATION) as qm:
+        named = [(user, False) for user in users] + [(group, True) for group in groups]
+        if not named:
+            records = qm.authorities().records
+            named = sorted({(one.entity, one.is_group) for one in records})
+        asked = [
+            (entity, is_group, qm.authority_pointers(**{"group" if is_group else "user": entity}))
+            for entity, is_group in named
+        ]
+    found = [
+        (entity, "group" if is_group else "user", one)
+        for entity, is_group, pointers in asked
+        for one in pointers.pointers
+    ]
+    if as_json:
+        for entity, kind, one in found:
+            output.emit({kind: entity, "kind": one.kind, "object": one.name, "lacks": [
+                {"type": it.object_type, "object": it.name, "authorities": words_of(it.bits)}
+                for it in one.lacks
+            ]})  # fmt: skip
+        return
+    rows = [
+        (entity, kind, f"{one.kind} {one.name}", f"{it.object_type} {it.name}",
+         " ".join(words_of(it.bits)))
+        for entity, kind, one in found
+        for it in one.lacks
+    ]  # fmt: skip
+    output.table(("user or group", "", "object", "leads to", "not granted there"), rows)
+    if not all(pointers.are_checked for _, _, pointers in asked):
         click.echo(NOT_CHECKED, err=True)

@@ -18,7 +18,7 @@ from adapter.client.verb import Verb
 from adapter.core.contract import authorities
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract.authorities import APPLICABLE, QUEUE, QUEUE_MANAGER
-from adapter.core.contract.results import AuthorityExplained, AuthorityRecords, Done
+from adapter.core.contract.results import AuthorityExplained, AuthorityRecords, Done, PointersFound
 from adapter.errors import InvalidOption
 
 _LOOK: Final = ("dsp", "inq")
@@ -211,3 +211,16 @@ class AuthorityAdministration(ChannelRuleAdministration):
         given = a.as_text("user", user), a.as_text("object_type", object_type)
         command = ac.ExplainAuthority(*given, a.as_text("name", name), a.as_names(groups, "group"))
         return (yield from ask(self._channel, command, AuthorityExplained))
+
+    @Verb
+    def authority_pointers(self, user: str = "", *, group: str = "") -> Steps[PointersFound]:
+        """Return which objects lead a user, or a group, to what it has no right to.
+
+        An alias, a backout queue, a service and other objects that point to another one hand on
+        what that one can do. What was defined before mqk asked for rights on the target, or by an
+        administrator, may lead further than the rights of who uses it: each such object is here
+        with what these do not have.
+        """
+        names = a.as_text("group", group), a.as_text("user", user)
+        command = ac.InquirePointers(names[0] or names[1], bool(group))
+        return (yield from ask(self._channel, command, PointersFound))

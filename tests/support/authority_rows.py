@@ -343,6 +343,7 @@ ROWS: dict[type, list[Row]] = {
     SetChannelRule: [Row(SetChannelRule("C", "BLOCKUSER", users=["eve"]), (manager("chg"),))],
     InquireChannelRules: [Row(InquireChannelRules(), (manager("dsp"),))],
     ac.InquireAuthorities: [Row(ac.InquireAuthorities(), (manager("dsp"),))],
+    ac.InquirePointers: [Row(ac.InquirePointers("ann"), (manager("dsp"),))],
     ac.ExplainAuthority: [Row(ac.ExplainAuthority("ann", "queue", "X"), (manager("dsp"),))],
     m.MsmqOpen: [
         Row(m.MsmqOpen(1, ".\\private$\\mail", access), (queue(*words, name=MSMQ),))

@@ -67,6 +67,16 @@ class ExplainAuthority(Struct, array_like=True, tag=54):
     groups: Names = []
 
 
+class InquirePointers(Struct, array_like=True, tag=58):
+    """Ask which objects lead a user, or with is_group a group, to what it has no right to.
+
+    The answer is PointersFound.
+    """
+
+    entity: str
+    is_group: bool = False
+
+
 class PermissionChange(Struct, array_like=True):
     """What becomes of what a user or a group has on one object by the object's own name.
 

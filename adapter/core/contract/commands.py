@@ -561,6 +561,7 @@ Command = (
     | authority_commands.RefreshSecurity
     | authority_commands.InquireAuthorities
     | authority_commands.ExplainAuthority
+    | authority_commands.InquirePointers
     | channel_rules.SetChannelRule
     | channel_rules.InquireChannelRules
     | msmq.MsmqOpen

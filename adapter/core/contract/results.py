@@ -373,6 +373,34 @@ class AuthorityExplained(Struct, array_like=True, tag=19):
     are_checked: bool
 
 
+class LackedRight(Struct, array_like=True):
+    """Authorities that a user or a group does not have. object_type, bits: see authorities."""
+
+    object_type: str
+    name: str
+    bits: int
+
+
+class PointerFound(Struct, array_like=True):
+    """An object that leads to others. bits: what a user or a group has on it; lacks: what the same
+    does not have on what it leads to, and would need to define it.
+    """
+
+    kind: str
+    name: str
+    bits: int
+    lacks: list[LackedRight]
+
+
+class PointersFound(Struct, array_like=True, tag=21):
+    """What leads a user or a group to what it has no right to, by kind and name. are_checked: see
+    AuthorityRecords.
+    """
+
+    pointers: list[PointerFound]
+    are_checked: bool
+
+
 class ChannelRulesFound(Struct, array_like=True, tag=20):
     """Channel authentication records. checked: CHLAUTH of the queue manager: whether they count."""
 
@@ -417,6 +445,7 @@ Result = (
     | Exported
     | AuthorityRecords
     | AuthorityExplained
+    | PointersFound
     | ChannelRulesFound
     | ComputerFound
 )

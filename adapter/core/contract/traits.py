@@ -233,6 +233,7 @@ TRAITS: Final[dict[type, Trait]] = {
     channel_rules.InquireChannelRules: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
+    ac.InquirePointers: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),
     m.MsmqSend: Trait(
         *(BY_HANDLE, OUTSIDE_UNITS, PUT), in_unit=True, is_frequent=True, content=Content.MESSAGE

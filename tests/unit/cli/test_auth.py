@@ -74,6 +74,35 @@ def test_records_are_listed(operator: Mqk) -> None:
     }  # fmt: skip
 
 
+def test_what_leads_to_more_than_is_granted_is_listed(
+    operator: Mqk, checking: TestQueueManager
+) -> None:
+    with checking.connect() as qm:
+        qm.define_object("alias", "AL", target="ORDERS.SECRET")
+    operator("auth", "grant", "AL", "get", "--user", "bob", "--group", "staff")
+    operator("auth", "grant", "ORDERS.SECRET", "get", "put", "browse", "--group", "staff")
+    said = operator("auth", "check")
+    assert said.status == 0
+    assert said.out.splitlines()[1].split() == (
+        ["bob", "user", "alias", "AL", "queue", "ORDERS.SECRET", "browse", "get", "put"]
+    )
+    assert len(said.out.splitlines()) == 2
+    said = operator("auth", "check", "--user", "bob", "--json")
+    assert json.loads(said.out) == {
+        "user": "bob",
+        "kind": "alias",
+        "object": "AL",
+        "lacks": [
+            {
+                "type": "queue",
+                "object": "ORDERS.SECRET",
+                "authorities": ["browse", "get", "put"],
+            }
+        ],
+    }
+    assert operator("auth", "check", "--group", "staff").out.splitlines()[1:] == []
+
+
 def test_an_answer_is_explained(operator: Mqk) -> None:
     operator("auth", "grant", "ORDERS.**", "get", "--user", "bob")
     operator("auth", "grant", "ORDERS.SECRET", "none", "--user", "bob")

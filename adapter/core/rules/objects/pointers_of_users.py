@@ -33,23 +33,23 @@ LOOKS: Final = a.DISPLAY | a.INQUIRE
 
 
 class Witness(Asker):
-    """Is asked for rights as who asks is, and notes which are missing. lacks: these."""
+    """Is asked for rights as who asks is, and notes which are missing. noted: these."""
 
-    __slots__ = ("lacks",)
+    __slots__ = ("noted",)
 
     def __init__(self, qm: QueueManager, principal: Principal) -> None:
         super().__init__(qm, 0, principal, "")
-        self.lacks: list[LackedRight] = []
+        self.noted: list[LackedRight] = []
 
     def require(self, object_type: str, name: str, bits: int) -> None:
         """Note what is missing."""
         missing = self.missing(object_type, name, bits)
         if missing:
-            self.lacks.append(LackedRight(object_type, name, missing))
+            self.noted.append(LackedRight(object_type, name, missing))
 
     def refusal(self, object_type: str, name: str, missing: int) -> Refusal:
         """Note what is missing."""
-        self.lacks.append(LackedRight(object_type, name, missing))
+        self.noted.append(LackedRight(object_type, name, missing))
         return Refusal(Reason.AUTHORITY_MISSING, name)
 
 
@@ -72,11 +72,8 @@ def decide_inquire(qm: QueueManager, request: Request, command: InquirePointers)
 def _objects(qm: QueueManager) -> Iterator[tuple[str, str, msgspec.Struct]]:
     """Iterate over the objects that may lead elsewhere: kind, name and attributes of each."""
     for name, queue in qm.queues.items():
-        attributes = queue.attributes
-        if getattr(attributes, "backout_requeue_queue", "") or getattr(
-            attributes, "initiation_queue", ""
-        ):
-            yield QUEUE, name, attributes
+        if queue.attributes.backout_requeue_queue or queue.attributes.initiation_queue:
+            yield QUEUE, name, queue.attributes
     for (kind, name), attributes in qm.objects.items():
         if kind == SUBSCRIPTION or kind in pointers.RULES:
             yield kind, name, attributes
@@ -108,4 +105,4 @@ def _lacks(
             pointers.check(qm, witness, kind, name, given)
     except Refusal:  # which the witness has noted, or a target that is not there
         pass
-    return witness.lacks
+    return witness.noted

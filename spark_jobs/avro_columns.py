@@ -29,6 +29,7 @@ from adapter.format.schemas import UnreadableError
 Longs = NDArray[np.int64]
 DIGIT_BITS, DIGIT, MORE = 7, 0x7F, 0x80
 BYTES_A_NUMBER = 10
+BITS_OF_A_NUMBER, LAST_DIGIT_MAX = 64, 1
 PADDING = bytes(BYTES_A_NUMBER)
 ASCII_END = 0x80
 FAILURES = (EOFError, IndexError, ValueError, OverflowError, KeyError, TypeError)
@@ -124,6 +125,8 @@ class _Places:
             if shift >= DIGIT_BITS * BYTES_A_NUMBER:
                 raise UnreadableError("a number has too many bytes")
             digits = np.where(more, self._buffer[np.minimum(at, len(self._data))], 0)
+            if shift + DIGIT_BITS > BITS_OF_A_NUMBER and (digits > LAST_DIGIT_MAX).any():
+                raise UnreadableError("a number has more than 64 bits")
             value |= (digits & DIGIT).astype(np.uint64) << np.uint64(shift)
             at += more
             more = digits >= MORE

@@ -25,7 +25,7 @@ from adapter.topics.decoder import chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.lane_rows import LaneRows
-from spark_jobs.options import BROKERS, SourceOptions
+from spark_jobs.options import BROKERS, EARLIEST, LATEST, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.topics import choose, deletion
 
@@ -116,8 +116,24 @@ class BrowsedTopic:
             return self.ends()
         lanes = self._ask(OffsetSpec.earliest())  # type: ignore[no-untyped-call]
         if isinstance(options.starting, dict):
-            lanes |= {str(lane): offset for lane, offset in options.starting.items()}
+            ends = self.ends()
+            for lane, offset in options.starting.items():
+                lanes[str(lane)] = self._start(lane, offset, lanes, ends)
         return lanes
+
+    def _start(self, lane: int, offset: int, first: LaneOffsets, ends: LaneOffsets) -> int:
+        """Return where to begin in a lane, of which an offset was given."""
+        if str(lane) not in ends:
+            raise SparkJobError(
+                f"mqk: startingOffsets names lane {lane}: {self.name} has {len(ends)}, from 0 on"
+            )
+        end = ends[str(lane)]
+        if offset > end:
+            raise SparkJobError(
+                f"mqk: startingOffsets begins lane {lane} at {offset}: {self.name} ends there at "
+                f"{end}, and what comes before {offset} would be left out; give {end}, or -1"
+            )
+        return {EARLIEST: first[str(lane)], LATEST: end}.get(offset, offset)
 
     def ends(self) -> LaneOffsets:
         """How far each lane is committed."""

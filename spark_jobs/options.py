@@ -19,6 +19,8 @@ NAMES = (
     "queue", "address", "readMode", "consumer", "consumerTimeoutSeconds", "maxMessagesPerBatch",
     "startingOffsets", "failOnDataLoss",
 )  # fmt: skip
+LATEST, EARLIEST = -1, -2
+"""As offsets, what Spark's own source of Kafka means by them."""
 ALIASES = {
     "maxMessagesPerTrigger": "maxMessagesPerBatch",
     "max_messages_per_batch": "maxMessagesPerBatch",
@@ -33,9 +35,9 @@ class SourceOptions(Struct, frozen=True):
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
     consumer: the durable name for get, and how long it keeps what it was given while no program
     uses it. max_messages_per_batch: 0 for no limit. starting: "earliest", "latest", or an offset
-    for each lane. fail_on_data_loss: whether to end when records that were to be read are gone.
-    kafka: settings of librdkafka, among them where Kafka is if that is not what the queue manager
-    says.
+    for each lane, LATEST and EARLIEST among them. fail_on_data_loss: whether to end when records
+    that were to be read are gone. kafka: settings of librdkafka, among them where Kafka is if that
+    is not what the queue manager says.
     """
 
     queue: str
@@ -122,8 +124,12 @@ def _starting(text: str) -> str | dict[int, int]:
     if text in ("earliest", "latest"):
         return text
     try:
-        return {int(lane): int(offset) for lane, offset in json.loads(text).items()}
+        found = {int(lane): offset for lane, offset in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError):
-        raise _wrong(
-            'option startingOffsets is earliest, latest, or an offset for each lane as in {"5": 70}'
-        ) from None
+        found = {-1: None}
+    if all(lane >= 0 and type(at) is int and at >= EARLIEST for lane, at in found.items()):
+        return found
+    raise _wrong(
+        'option startingOffsets is earliest, latest, or an offset for each lane as in {"5": 70}, '
+        f"{LATEST} for latest and {EARLIEST} for earliest"
+    )

@@ -7,6 +7,8 @@ must not know where records come from.
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
@@ -24,6 +26,8 @@ FoundMessage = tuple[MessageData, UnitPosition, int]
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()
 US_A_MS = 1000
+PLAIN_LEAST, PLAIN_MOST = 1e-3, 1e7
+"""Java writes numbers from the one to before the other without an exponent."""
 AVRO: dict[str, tuple[str, pyarrow.DataType]] = {
     "boolean": ("boolean", pyarrow.bool_()),
     "int": ("int", INT),
@@ -139,4 +143,21 @@ def as_text(value: Property) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return _as_java_writes(value)
     return value.hex().upper() if isinstance(value, bytes) else str(value)
+
+
+def _as_java_writes(value: float) -> str:
+    """Write a number as Double.toString does, which Spark's cast calls: 1.0E16, 1.0E-4, NaN."""
+    size = abs(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if not value or PLAIN_LEAST <= size < PLAIN_MOST:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    first, *more = map(str, digits)
+    return f"{'-' * sign}{first}.{''.join(more) or '0'}E{exponent + len(more)}"

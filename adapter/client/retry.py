@@ -45,7 +45,7 @@ from adapter.client.unit_steps import (
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import PROPERTIES_MAX, Property
+from adapter.core.contract.message import PROPERTIES_MAX, Property, with_properties
 from adapter.core.contract.results import Messages, Objects
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
 from adapter.errors import (
@@ -300,13 +300,8 @@ class Retries:
     ) -> UnitSteps[str]:
         """Put a message where it stays; return the queue's name, or ""."""
         target = self._policy.then or (yield from _backout_queue(source.queue))
-        properties = message.properties if told is None else told
-        if told is not None and len(told) + 2 <= PROPERTIES_MAX:
-            properties = {
-                **told,
-                backout.REASON: backout.RETRIES_USED_UP,
-                backout.QUEUE: source.queue,
-            }
+        more = {backout.REASON: backout.RETRIES_USED_UP, backout.QUEUE: source.queue}
+        properties = message.properties if told is None else with_properties(told, more)
         if target and target != source.queue:
             problem = yield from self._offer(unit, target, message, properties, 0)
             if problem is None:

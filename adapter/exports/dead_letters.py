@@ -11,7 +11,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.unit import AnyUnit
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.feeds import TOPIC
-from adapter.core.contract.message import MessageData
+from adapter.core.contract.message import MessageData, with_properties
 from adapter.core.mq_layouts.dead_letter import as_dead_letter
 from adapter.exports.port import ExportError
 from adapter.own_clients.dead_letters import NoDeadLetterError, put_letter
@@ -31,7 +31,7 @@ def put_dead_letter(
     """Put a message on the dead-letter queue. code: MQRC. Raises ExportError, ConnectionBroken."""
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
-    letter.properties = {**(letter.properties or {}), TOPIC: export.topic, WHY: why}
+    letter.properties = with_properties(letter.properties, {TOPIC: export.topic, WHY: why})
     try:
         put_letter(channel, unit, export.queue, letter, now_ms, message.expires_at_ms)
     except NoDeadLetterError as error:

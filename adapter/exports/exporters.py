@@ -11,6 +11,7 @@ import time
 
 import structlog
 
+from adapter import logs
 from adapter.channel.channel import Channel
 from adapter.errors import Error
 from adapter.exports.exporter import (
@@ -40,6 +41,7 @@ REFUSED_S_MAX = 2.0
 APPLICATION = "mqk exporter"
 
 log = structlog.get_logger("mqk.exports")
+repetitions = logs.Repetitions()
 
 
 class Exporter:
@@ -117,8 +119,7 @@ class Exporter:
     def _take_failure(self, error: Error | ExportError) -> None:
         self._refused.by_place.clear()  # what waits may be taken the next time
         text = str(error)
-        if text != self._counts.why:
-            log.warning("not writing", export=self.export.name, reason=text)
+        repetitions.warn(log, "not writing", export=self.export.name, reason=text)
         self._counts.failures += 1
         self._counts.enter(RETRYING, text)
 

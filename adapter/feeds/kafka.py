@@ -58,6 +58,18 @@ READ_RECORDS = 500
 NO_RECORD = -1
 """The answer where no record is of a time or later."""
 LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+OF_CONNECTIONS = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._AUTHENTICATION,
+        KafkaError._RESOLVE,
+        KafkaError._SSL,
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+    }
+)
+"""The client connects again by itself."""
 
 
 class KafkaFeedTopics:
@@ -100,7 +112,10 @@ class KafkaFeedConsumer:
 
     _reader = "the queue manager"
     _remedy = "create it, or delete the feed"
-    """In its errors: who reads, and what to do about a topic that does not exist."""
+    _record_remedy = "mqk feed seek passes over it"
+    """In its errors: who reads, and what to do about a topic that does not exist, or about a record
+    that cannot be fetched.
+    """
 
     def __init__(
         self, bootstrap_servers: str, options: Mapping[str, Any], group: str, topic: str
@@ -108,6 +123,8 @@ class KafkaFeedConsumer:
         self._servers = bootstrap_servers
         self._topic = topic
         self._answer_s = ANSWER_S
+        self._failed: FeedError | None = None
+        """What the next read() raises."""
         settings = kafka_settings.of_follower(bootstrap_servers, options, group, AHEAD_KBYTES)
         settings["enable.partition.eof"] = True
         self._shown = settings["on_commit"] = ShownOffsets(group)
@@ -163,13 +180,26 @@ class KafkaFeedConsumer:
             self._consumer.resume([TopicPartition(self._topic, partition)])
 
     def read(self, timeout_s: float) -> list[Read]:
+        if self._failed is not None:
+            failed, self._failed = self._failed, None
+            raise failed
         with self._asking():
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
             if first is None:
                 return []
             rest = self._consumer.consume(READ_RECORDS, 0)
-        found = [self._read(one) for one in (first, *rest)]
-        return [one for one in found if one is not None]
+        found: list[Read] = []
+        for one in (first, *rest):
+            try:
+                taken = self._read(one)
+            except FeedError as error:
+                if not found:
+                    raise
+                # What lies before it is not lost. A traceback would keep the client.
+                self._failed = error.with_traceback(None)
+                break
+            found += [] if taken is None else [taken]
+        return found
 
     def show(self, offsets: Mapping[int, int]) -> None:
         places = [TopicPartition(self._topic, n, offset) for n, offset in offsets.items()]
@@ -204,7 +234,13 @@ class KafkaFeedConsumer:
             return PartitionLost(partition)
         if error.code() in TOPIC_MISSING | TOPIC_FORBIDDEN:
             raise self._failure(KafkaException(error))
-        return None  # of connections, which the client makes again
+        is_of_record = message.topic() is not None and error.code() not in OF_CONNECTIONS
+        if is_of_record or error.fatal():
+            raise FeedError(
+                f"reading {self._topic} on {self._servers}: what partition {partition} has at "
+                f"offset {offset} cannot be fetched: {describe(error)}; {self._record_remedy}"
+            )
+        return None  # of connections, which the client makes again, or of the group
 
     def _offsets(
         self,

@@ -70,24 +70,28 @@ def place_of(header: object) -> ChunkPlace:
 class Joiner:
     """Joins the chunks of one partition's records, given in order."""
 
-    __slots__ = ("_chunks",)
+    __slots__ = ("_chunks", "_of")
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
+        self._of = 0, b""
+        """Of the message whose first chunks these are: how many it has, and its descriptor."""
 
     def clear(self) -> None:
         """Begin again at another place."""
         self._chunks = []
 
-    def take(self, header: object, value: bytes) -> bytes | None:
+    def take(self, header: object, value: bytes, described: bytes) -> bytes | None:
         """Take a record; the body that is complete with it, or None.
 
-        Who begins to read within a message does not get it. Raises UnreadableError.
+        described: its descriptor, which no other message has. A chunk behind those of another
+        message, as comes when records between were read elsewhere, is joined with none. Who begins
+        to read within a message does not get it. Raises UnreadableError.
         """
         index, count = place_of(header)
         if index == 0:
-            self._chunks = []
-        if index != len(self._chunks):
+            self._chunks, self._of = [], (count, described)
+        if index != len(self._chunks) or self._of != (count, described):
             return None
         if count == 1:
             return value

@@ -17,6 +17,7 @@ Threads and tasks ask these questions alike. This module does not know what a ta
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -143,3 +144,13 @@ def _fill(channel: ChannelBooks, queue: str, handle: Handle) -> Steps[bool]:
 def _has_tokens(channel: ChannelBooks, queue: str) -> Steps[bool]:
     found = yield from statuses(channel, queue, system=True)
     return any(one.current_depth - one.uncommitted_puts + one.uncommitted_gets > 0 for one in found)
+
+
+def refuse_late(queue: str, until_s: float) -> None:
+    """Raise ClaimNotFree if the time is over in which a queue of claims was to be opened."""
+    if time.monotonic() > until_s:
+        raise ClaimNotFree(
+            f"queue {queue} is open in another program, and not for claims: use it for claims "
+            "alone",
+            queue,
+        )

@@ -35,13 +35,14 @@ from adapter.client.handles import QueueHandles
 from adapter.client.putting import put_by
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import ExportPlaces, Messages
-from adapter.errors import ClaimNotFree, InvalidOption, InvalidType, QueueInUse
+from adapter.errors import InvalidOption, InvalidType, QueueInUse
 from adapter.format.feeds import TopicRecord
 from adapter.kafka import claims as claiming
 from adapter.kafka.syncing import ExportsBefore
 from adapter.kafka.topic_consumer import TableFollower
 
 TIMEOUT_S = 30.0
+MISSING = object()
 Timeout = float | timedelta
 
 
@@ -113,11 +114,16 @@ class Table(Mapping[Any, Any], Closing):
     # What it holds.
 
     def __getitem__(self, key: Any) -> Any:
-        self._follower.check()
-        found = self._rows.values.get(self._serialize(key))
-        if found is None:
+        found = self.get(key, MISSING)
+        if found is MISSING:
             raise KeyError(key)
-        return self._show_value(found)
+        return found
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value of a key as it is now; default if it has none."""
+        # Mapping's would take a KeyError of the deserializer for a key that is not there.
+        self._follower.check()
+        return self._value(self._serialize(key), default)
 
     def __contains__(self, key: object) -> bool:
         self._follower.check()
@@ -214,7 +220,7 @@ class Table(Mapping[Any, Any], Closing):
         handles = self._handles.get(channel)
         if not isinstance(handles, QueueHandles):
             while not run(channel, claiming.prepare(channel, queue)):
-                self._refuse_late(until_s)
+                claiming.refuse_late(queue, until_s)
                 channel.pause(claiming.PREPARE_PAUSE_S)
             handles = QueueHandles(channel, "")
             self._keep(channel, handles)
@@ -255,7 +261,7 @@ class Table(Mapping[Any, Any], Closing):
         handles = self._handles.get(channel)
         if not isinstance(handles, TaskHandles):
             while not await channel.run(claiming.prepare(channel, queue)):
-                self._refuse_late(until_s)
+                claiming.refuse_late(queue, until_s)
                 await asyncio.sleep(claiming.PREPARE_PAUSE_S)
             handles = TaskHandles(channel, "")
             self._keep(channel, handles)
@@ -280,7 +286,7 @@ class Table(Mapping[Any, Any], Closing):
             try:
                 return handles.get(queue, c.INPUT)
             except QueueInUse:
-                self._refuse_late(until_s)
+                claiming.refuse_late(queue, until_s)
             channel.pause(claiming.PREPARE_PAUSE_S)
 
     async def _task_input(self, handles: TaskHandles, queue: str, until_s: float) -> Handle:
@@ -289,7 +295,7 @@ class Table(Mapping[Any, Any], Closing):
             try:
                 return await handles.get(queue, c.INPUT)
             except QueueInUse:
-                self._refuse_late(until_s)
+                claiming.refuse_late(queue, until_s)
             await asyncio.sleep(claiming.PREPARE_PAUSE_S)
 
     def _queue_of_claims(self) -> str:
@@ -298,15 +304,6 @@ class Table(Mapping[Any, Any], Closing):
             raise InvalidOption("the table has no queue of claims: Table(..., claims=QUEUE)")
         return self._claims_queue
 
-    def _refuse_late(self, until_s: float) -> None:
-        if time.monotonic() > until_s:
-            queue = self._claims_queue or ""
-            raise ClaimNotFree(
-                f"queue {queue} is open in another program, and not for claims: use it for claims "
-                "alone",
-                queue,
-            )
-
     def _keep(self, channel: ChannelBooks, handles: QueueHandles | TaskHandles) -> None:
         """Keep the handles of a connection, and no longer those of connections that are closed."""
         for one in list(self._handles):
@@ -314,9 +311,9 @@ class Table(Mapping[Any, Any], Closing):
                 self._handles.pop(one, None)
         self._handles[channel] = handles
 
-    def _value(self, raw: bytes) -> Any:
+    def _value(self, raw: bytes, default: Any = None) -> Any:
         found = self._rows.values.get(raw)
-        return None if found is None else self._show_value(found)
+        return default if found is None else self._show_value(found)
 
     # Its end.
 

@@ -55,6 +55,7 @@ class TableConsumer(KafkaFeedConsumer):
 
     _reader = "this program"
     _remedy = "create it first"
+    _record_remedy = "delete what the topic has up to there, and make another table"
 
     def answer_by(self, until_s: float) -> None:
         """Let Kafka answer by then."""

@@ -26,15 +26,22 @@ from adapter.registry.frame import FRAME, parse
 SCHEMA_LENGTH_MAX = 512 * 1024
 DEPTH_MAX = 64
 VALUES_MAX = 100_000
+VALUES_DECODED_MAX = 1_000_000
+"""Of a value that a program decodes, in a process of its own."""
 VALUES_LEAST = 1_000
-"""As many as a short value may have, beyond one for each of its bytes."""
-ROOM_LEAST = 64 * 1024
-ROOM_PER_BYTE = 16
-"""Of what a value takes: its texts, and the names of its fields."""
+VALUES_PER_BYTE = 8
+"""As many as a value may have for each of its bytes, beyond those of a short one."""
+ROOM_LEAST = 1024 * 1024
+ROOM_PER_BYTE = 64
+ROOM_MAX = 64 * 1024 * 1024
+"""Of what a value takes: its texts, and the names of its fields, which are often longer than what
+is in them. The maximum is beyond the value's own bytes.
+"""
 VARINT_BYTES_MAX = 10
 LONG_BITS = 64
 INT_MAX = 2**31 - 1
-DECIMAL_BYTES_MAX = 64
+DECIMAL_BYTES_MAX = 512
+"""Of a decimal: more than a thousand digits. What it takes to read one grows with its square."""
 NUMBER_DIGITS_MAX = 15
 """As many decimal digits as every number of 64 bits with a point keeps."""
 
@@ -46,13 +53,26 @@ class Input:
 
     __slots__ = ("at", "data", "depth", "room", "values")
 
-    def __init__(self, data: bytes, at: int, *, is_bounded: bool = True) -> None:
-        """is_bounded: an account is kept of how many values are read."""
+    def __init__(
+        self,
+        data: bytes,
+        at: int,
+        *,
+        values_max: int | None = VALUES_MAX,
+        room_least: int = ROOM_LEAST,
+    ) -> None:
+        """values_max: of any number of bytes; None: values are not counted. room_least: of a few
+        bytes.
+        """
         self.data = data
         self.at = at
         size = len(data) - at
-        self.values = min(VALUES_MAX, VALUES_LEAST + size) if is_bounded else sys.maxsize
-        self.room = ROOM_LEAST + ROOM_PER_BYTE * size
+        self.values = (
+            sys.maxsize
+            if values_max is None
+            else min(values_max, VALUES_LEAST + VALUES_PER_BYTE * size)
+        )
+        self.room = min(room_least + ROOM_PER_BYTE * size, ROOM_MAX + size)
         self.depth = 0
 
     def count(self, values: int = 1) -> None:
@@ -67,6 +87,12 @@ class Input:
         if self.room < 0:
             raise NotAvro("it is too long when it is decoded")
 
+    def end(self) -> None:
+        """Refuse what stands behind a value: without a frame, only its end shows that the bytes are
+        of the schema.
+        """
+        refuse_rest(len(self.data) - self.at)
+
     def deeper(self) -> None:
         """Enter a record, an array or a map."""
         self.depth += 1
@@ -80,6 +106,20 @@ class Input:
             raise NotAvro(f"{size} bytes are due at byte {start}, of {len(self.data)}")
         self.at = start + size
         return self.data[start : self.at]
+
+    def take_boolean(self) -> bytes:
+        """Take the byte of true or of false; Java reads any other one as false, Python as true."""
+        data = self.take(1)
+        if data not in (b"\0", b"\1"):
+            raise NotAvro(f"no boolean is at byte {self.at - 1}")
+        return data
+
+    def text_of(self, data: bytes) -> str:
+        """Return the text of bytes that were just taken."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise NotAvro(f"a text before byte {self.at} is not UTF-8") from error
 
     def take_long(self) -> int:
         """Take a number of up to 64 bits."""
@@ -111,14 +151,23 @@ class Input:
         return number
 
 
+def refuse_rest(left: int) -> None:
+    """Raise NotAvro if so many bytes stand behind a value, and are not 0."""
+    if left:
+        raise NotAvro(f"{left} bytes stand behind it")
+
+
 Read = Callable[[Input], Any]
 
 
 class ValueReader:
     """Reads values of one schema. For any thread."""
 
-    def __init__(self, text: str, name: str) -> None:
-        """text: the schema, as JSON. name: of it, for errors. Raises InvalidSchema."""
+    def __init__(self, text: str, name: str, values_max: int = VALUES_MAX) -> None:
+        """text: the schema, as JSON. name: of it, for errors. values_max: as many as a value may
+        have, however long it is. Raises InvalidSchema.
+        """
+        self._values_max = values_max
         if len(text) > SCHEMA_LENGTH_MAX:
             raise InvalidSchema(f"{name} has more than {SCHEMA_LENGTH_MAX} characters")
         try:
@@ -134,11 +183,9 @@ class ValueReader:
 
         Raises NotAvro for bytes that are no value of the schema, or that say too much.
         """
-        source = Input(data, at)
+        source = Input(data, at, values_max=self._values_max)
         value = self._read(source)
-        left = len(data) - source.at
-        if left:
-            raise NotAvro(f"{left} bytes stand behind it")
+        source.end()
         return value
 
 
@@ -300,7 +347,7 @@ def _null(source: Input) -> None:
 
 def _boolean(source: Input) -> bool:
     source.count()
-    return source.take(1) != b"\0"
+    return source.take_boolean() != b"\0"
 
 
 def _int(source: Input) -> int:
@@ -334,11 +381,7 @@ def _bytes(source: Input) -> bytes:
 
 
 def _string(source: Input) -> str:
-    data = _bytes(source)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NotAvro(f"a text before byte {source.at} is not UTF-8") from error
+    return source.text_of(_bytes(source))
 
 
 PRIMITIVES: Mapping[str, Read] = {

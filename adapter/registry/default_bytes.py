@@ -31,6 +31,8 @@ class DefaultBytes:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
+        self._numbers: dict[int, dict[str, int]] = {}
+        """Of the symbols of each enum."""
         self._parts = PARTS_MAX
         self._bytes = BYTES_MAX
 
@@ -55,12 +57,19 @@ class DefaultBytes:
                 )
             case "record", dict():
                 return b"".join([self._of_field(field, value) for field in schema["fields"]])
-            case "enum", str() if value in schema["symbols"]:
-                return self._paid(avro.long(schema["symbols"].index(value)))
+            case "enum", str() if value in (numbers := self._numbers_of(schema)):
+                return self._paid(avro.long(numbers[value]))
             case "fixed", str() if len(value) == schema["size"]:
                 return self._paid(value.encode("latin-1"))
             case kind, _:
                 return self._paid(_plain(kind, value))
+
+    def _numbers_of(self, enum: Any) -> dict[str, int]:
+        found = self._numbers.get(id(enum))
+        if found is None:
+            symbols = enum["symbols"]
+            found = self._numbers[id(enum)] = {one: at for at, one in enumerate(symbols)}
+        return found
 
     def _paid(self, data: bytes) -> bytes:
         self._bytes -= len(data)

@@ -65,8 +65,10 @@ class SchemaLog(Protocol):
         Raises LedgerUnavailable or LedgerMismatch.
         """
 
-    def forget(self, keys: Sequence[bytes]) -> None:
-        """Let compaction remove records. What fails is logged: they only take room."""
+    def forget(self, keys: Sequence[bytes]) -> bool:
+        """Let compaction remove records; whether that is sure. What fails is logged: they only take
+        room.
+        """
 
     def close(self) -> None:
         """Let go of connections; they are made again when needed. May be called twice."""
@@ -88,8 +90,8 @@ class MemorySchemaLog:
         self._next += len(records)
         return [Kept(b"", one.value) for one in records]
 
-    def forget(self, keys: Sequence[bytes]) -> None:
-        pass
+    def forget(self, keys: Sequence[bytes]) -> bool:  # noqa: ARG002 -- memory is not compacted
+        return True
 
     def close(self) -> None:
         pass
@@ -171,14 +173,23 @@ class TopicLog:
         found, self._unread = self._unread, []
         return found
 
-    def forget(self, keys: Sequence[bytes]) -> None:
+    def forget(self, keys: Sequence[bytes]) -> bool:
+        failures: list[str] = []
+
+        def note(error: KafkaError | None, _message: Message) -> None:
+            failures.extend([] if error is None else [str(error)])
+
         try:
             producer = self._writer()
             for key in keys:
-                producer.produce(self.topic, None, key, PARTITION)
-            producer.flush(WRITE_TIMEOUT_MS / 1000)
+                producer.produce(self.topic, None, key, PARTITION, on_delivery=note)
+            if left := producer.flush(WRITE_TIMEOUT_MS / 1000):
+                failures.append(f"{left} of {len(keys)} are not written in time")
         except (KafkaException, BufferError, LedgerUnavailable) as error:
-            log.warning("records were not forgotten", topic=self.topic, why=str(error))
+            failures.append(str(error))
+        if failures:
+            log.warning("records were not forgotten", topic=self.topic, why=failures[0])
+        return not failures
 
     def close(self) -> None:
         self._drop_producer()

@@ -15,9 +15,11 @@ registry.
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import io
 import math
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -27,7 +29,12 @@ from fastavro.read import LOGICAL_READERS
 from fastavro.validation import ValidationError
 from fastavro.write import LOGICAL_WRITERS
 
-from adapter.registry.bounded_values import DEPTH_MAX, INT_MAX
+from adapter.registry.bounded_values import (
+    DECIMAL_BYTES_MAX,
+    DEPTH_MAX,
+    INT_MAX,
+    VALUES_PER_BYTE,
+)
 from adapter.registry.default_bytes import (
     LONG_MAX,
     NAMED,
@@ -44,9 +51,10 @@ TIMES = (
     "string-uuid",
 )
 """Types that Python has a class for, which does not have all of their values."""
+FIXED_UUID = "fixed-uuid"
+UUID_BYTES = 16
 DECIMALS = ("bytes-decimal", "fixed-decimal")
-DECIMAL_BYTES_MAX = 512
-"""Of a decimal: more than a thousand digits. What it takes to read one grows with its square."""
+DECIMAL_DIGITS_MAX = len(str(1 << 8 * DECIMAL_BYTES_MAX))
 UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
@@ -96,7 +104,7 @@ class _Unbounded(Exception):  # noqa: N818 -- it says what the schema is
     """What is_unbounded() looks for was found."""
 
 
-PARTS_PER_BYTE, PARTS_BESIDE = 8, 100
+PARTS_PER_BYTE, PARTS_BESIDE = VALUES_PER_BYTE, 100
 """So many parts a value may have for each of its bytes, and beside these; not in an array."""
 _Least = tuple[int, int]
 """Of a value: how many bytes it has at least, and how many parts it then has."""
@@ -213,7 +221,8 @@ def _own(schema: Any) -> Any:
         return {"type": "float", "logicalType": f"{OWN}float"}
     if isinstance(schema, dict) and "logicalType" in schema:
         kind = f"{schema['type']}-{schema['logicalType']}"
-        if kind in (*TIMES, *DECIMALS):
+        is_uuid = kind == FIXED_UUID and schema["size"] == UUID_BYTES
+        if is_uuid or kind in (*TIMES, *DECIMALS):
             schema["logicalType"] = OWN + schema["logicalType"]
     return schema
 
@@ -255,7 +264,14 @@ def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
     def tried(value: Any, schema: Any) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):
             value = decimal.Decimal(value)
-        return write(value, schema)
+        if not isinstance(value, decimal.Decimal):
+            return write(value, schema)
+        # Before it is written: the digits of 1E+999999999 alone would take minutes.
+        if value.is_finite() and value.adjusted() + schema.get("scale", 0) < DECIMAL_DIGITS_MAX:
+            data = write(value, schema)
+            if len(data) <= DECIMAL_BYTES_MAX:
+                return data
+        raise ValueError(f"{value!r:.100} is no decimal of up to {DECIMAL_BYTES_MAX} bytes")
 
     return tried
 
@@ -279,6 +295,24 @@ def _float(value: Any, _schema: Any) -> Any:
     return Unfit(value) if is_number and FLOAT_MAX <= abs(value) < math.inf else value
 
 
+def _date(value: Any, schema: Any) -> Any:
+    """Take the days of a date. A time is no date: its hours would be lost."""
+    if isinstance(value, datetime.datetime):
+        return Unfit(value)
+    try:
+        return LOGICAL_WRITERS["int-date"](value, schema)
+    except ValueError:  # of a text that is no date, and may be another type of a union
+        return Unfit(value)
+
+
+def _uuid_read(data: bytes, _writer: Any = None, _reader: Any = None) -> uuid.UUID:
+    return uuid.UUID(bytes=data)
+
+
+def _uuid_bytes(value: Any, _schema: Any) -> Any:
+    return value.bytes if isinstance(value, uuid.UUID) else value
+
+
 def _beside(most: int) -> Callable[[Any, Any], Any]:
     def tried(value: Any, schema: Any) -> Any:
         if isinstance(value, int) and -most - 1 <= value <= most:
@@ -299,6 +333,9 @@ def _register() -> None:
         LOGICAL_WRITERS[own] = (
             _written_decimal(LOGICAL_WRITERS[kind]) if kind in DECIMALS else LOGICAL_WRITERS[kind]
         )
+    LOGICAL_WRITERS[f"int-{OWN}date"] = _date
+    LOGICAL_READERS[f"fixed-{OWN}uuid"] = _uuid_read
+    LOGICAL_WRITERS[f"fixed-{OWN}uuid"] = _uuid_bytes
     LOGICAL_WRITERS[f"float-{OWN}float"] = _float
     for whole, most in (("int", INT_MAX), ("long", LONG_MAX)):
         for kind in ("float", "double"):

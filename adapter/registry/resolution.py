@@ -24,7 +24,7 @@ from typing import Any
 from adapter.errors import InvalidSchema, SchemaIncompatible
 from adapter.format import avro
 from adapter.registry import python_values
-from adapter.registry.bounded_values import Input
+from adapter.registry.bounded_values import ROOM_MAX, VALUES_DECODED_MAX, Input
 from adapter.registry.default_bytes import (
     NAMED,
     NUMBERS,
@@ -47,6 +47,7 @@ WIDER: Mapping[str, tuple[str, ...]] = {
 """What a value of a type is read as if the reader does not have the type."""
 PAIRS_MAX = 20_000
 """Pairs of types that two schemas may have: as many as a registry compares."""
+NUMERIC = ("int", "long", "float")
 FLOAT_BITS = 24
 """Of a number of 32 bits with a point: of what it says of a whole number."""
 
@@ -57,7 +58,7 @@ class Resolution:
     def __init__(self, writer: str, reader: str) -> None:
         """Both as JSON. Raises InvalidSchema."""
         written, read = parse(writer, "the writer's schema"), parse(reader, "the reader's schema")
-        self._is_bounded = python_values.is_unbounded(written)
+        self._values_max = VALUES_DECODED_MAX if python_values.is_unbounded(written) else None
         names = dict(named_types(written)), dict(named_types(read))
         try:
             self._step = _Pairs(*names).resolve(written, read)
@@ -71,7 +72,10 @@ class Resolution:
         value that the reader's has no place for.
         """
         out = bytearray()
-        self._step(Input(data, at, is_bounded=self._is_bounded), out)
+        # The defaults of the reader's are its own, and may be much longer than what was written.
+        source = Input(data, at, values_max=self._values_max, room_least=ROOM_MAX)
+        self._step(source, out)
+        source.end()
         return bytes(out)
 
 
@@ -93,11 +97,15 @@ class _Pairs:
     def __init__(self, written: Mapping[str, Any], read: Mapping[str, Any]) -> None:
         self._written = written
         self._read = read
-        self._renamed, self._fields = _aliases(read)
+        # A reader's aliases are names of the writer's; a type that is copied keeps its own names.
+        self._renamed, self._fields = _aliases({} if written is read else read)
         self._defaults = DefaultBytes(read)
         self._made: dict[tuple[str, str], Step] = {}
         self._unfit: set[tuple[str, str]] = set()
         """Pairs of records of which a field does not fit."""
+        self._alike: dict[tuple[int, int], bool] = {}
+        self._assumed: dict[tuple[int, int], bool] = {}
+        """Pairs that are alike if the outermost one, which is being compared, turns out to be."""
         self._copies = self if written is read else _Pairs(written, written)
         self._pairs = 0
 
@@ -131,7 +139,7 @@ class _Pairs:
             raise InvalidSchema(f"these schemas have more than {PAIRS_MAX:,} pairs of types")
 
     def _from_union(self, w: list[Any], r: Any) -> Step:
-        if self._copies is not self and self._are_alike(w, r, {}):
+        if self._copies is not self and self._are_alike(w, r):
             return self._copies.resolve(w, w)
         names = [self._name_of(one) for one in self._types_of(w) if kind_of(one) in NAMED]
         if len(set(names)) < len(names):
@@ -141,9 +149,9 @@ class _Pairs:
     def _types_of(self, union: list[Any]) -> list[Any]:
         return [self._written.get(key_of(one), one) for one in union]
 
-    def _are_alike(self, w: Any, r: Any, seen: dict[tuple[int, int], bool]) -> bool:
+    def _are_alike(self, w: Any, r: Any) -> bool:
         """Whether types are the same but for namespaces, aliases and defaults: then a union is read
-        type by type. seen: pairs of records, which are alike until a field says otherwise.
+        type by type.
         """
         self._count()
         w, r = self._written.get(key_of(w), w), self._read.get(key_of(r), r)
@@ -154,31 +162,46 @@ class _Pairs:
             return False
         match kind:
             case "union":
-                pairs = zip(w, r, strict=False)
-                return len(w) == len(r) and all(self._are_alike(*one, seen) for one in pairs)
+                return self._once(w, r, self._unions_are_alike)
             case "array":
-                return self._are_alike(w["items"], r["items"], seen)
+                return self._are_alike(w["items"], r["items"])
             case "map":
-                return self._are_alike(w["values"], r["values"], seen)
+                return self._are_alike(w["values"], r["values"])
             case "fixed":
                 return bool(w["size"] == r["size"])
             case "enum":
                 return bool(w["symbols"] == r["symbols"])
             case "record":
-                return self._records_are_alike(w, r, seen)
+                return self._once(w, r, self._records_are_alike)
         return True
 
-    def _records_are_alike(self, w: Any, r: Any, seen: dict[tuple[int, int], bool]) -> bool:
+    def _once(self, w: Any, r: Any, compare: Callable[[Any, Any], bool]) -> bool:
+        """Compare two types, which are alike until a part of them says otherwise, and remember."""
         pair = id(w), id(r)
-        if pair not in seen:
-            seen[pair] = True
-            written = [(self._field_name(w, r, one["name"]), one["type"]) for one in w["fields"]]
-            read = [(one["name"], one["type"]) for one in r["fields"]]
-            seen[pair] = len(written) == len(read) and all(
-                name == wanted and self._are_alike(kind, other, seen)
-                for (name, kind), (wanted, other) in zip(written, read, strict=True)
-            )
-        return seen[pair]
+        known = self._alike.get(pair, self._assumed.get(pair))
+        if known is not None:
+            return known
+        is_outermost = not self._assumed
+        self._assumed[pair] = True
+        found = compare(w, r)
+        if not found:
+            self._alike[pair] = False  # whatever was assumed
+        if is_outermost:
+            self._alike = (self._assumed | self._alike) if found else self._alike
+            self._assumed = {}
+        return found
+
+    def _unions_are_alike(self, w: list[Any], r: list[Any]) -> bool:
+        pairs = zip(w, r, strict=False)
+        return len(w) == len(r) and all(self._are_alike(*one) for one in pairs)
+
+    def _records_are_alike(self, w: Any, r: Any) -> bool:
+        written = [(self._field_name(w, r, one["name"]), one["type"]) for one in w["fields"]]
+        read = [(one["name"], one["type"]) for one in r["fields"]]
+        return len(written) == len(read) and all(
+            name == wanted and self._are_alike(kind, other)
+            for (name, kind), (wanted, other) in zip(written, read, strict=True)
+        )
 
     def _into_union(self, w: Any, r: list[Any]) -> Step:
         number = self._matching(w, r)
@@ -226,7 +249,7 @@ class _Pairs:
         """Return the name that a reader's record knows a writer's field by."""
         if self._name_of(w) != r["name"]:
             return name
-        return self._fields[r["name"]].get(name, name)
+        return self._fields.get(r["name"], {}).get(name, name)
 
     def _record(self, w: Any, r: Any) -> Step:
         pair = w["name"], r["name"]
@@ -357,7 +380,7 @@ def _blocks(item: Step, *, has_keys: bool) -> Step:
             out += avro.long(count)
             for _ in range(count):
                 if has_keys:
-                    _copy_bytes(source, out)
+                    _copy_text(source, out)
                 item(source, out)
         out.append(0)
         source.depth -= 1
@@ -369,7 +392,9 @@ def _promotion(kind: str, wanted: str) -> Step:
     """Return the step of a type that is read as another one."""
     if wanted not in WIDER.get(kind, ()):
         return _Unfit(f"a value of type {kind} is no {wanted}")
-    if kind not in ("int", "long", "float") or wanted == "long":
+    if kind not in NUMERIC:
+        return COPIES[wanted]  # bytes as text are UTF-8, and text as bytes is any
+    if wanted == "long":
         return COPIES[kind]
     number = NUMBERS[wanted]
 
@@ -403,6 +428,18 @@ def _copy_bytes(source: Input, out: bytearray) -> None:
     out += avro.data(source.take(source.take_long()))
 
 
+def _copy_text(source: Input, out: bytearray) -> None:
+    source.count()
+    data = source.take(source.take_long())
+    source.text_of(data)
+    out += avro.data(data)
+
+
+def _copy_boolean(source: Input, out: bytearray) -> None:
+    source.count()
+    out += source.take_boolean()
+
+
 def _copy_int(source: Input, out: bytearray) -> None:
     source.count()
     out += avro.long(source.take_int())
@@ -423,11 +460,11 @@ def _copy_of(size: int) -> Step:
 
 COPIES: Mapping[str, Step] = {
     "null": _copy_of(0),
-    "boolean": _copy_of(1),
+    "boolean": _copy_boolean,
     "int": _copy_int,
     "long": _copy_number,
     "float": _copy_of(4),
     "double": _copy_of(8),
     "bytes": _copy_bytes,
-    "string": _copy_bytes,
+    "string": _copy_text,
 }

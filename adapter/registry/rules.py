@@ -6,7 +6,7 @@ those of the schema registry API.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -254,6 +254,7 @@ def set_level(state: s.RegistryState, subject: str, wanted: str) -> RegistryDeci
         text = f"Invalid compatibility level. Valid values are {', '.join(RULES)}"
         raise refusal(codes.INVALID_LEVEL, text, subject)
     require_writable(state, subject)
+    check_setting(state, state.levels, subject)
     return RegistryDecision(named, (s.LevelSet(subject, named),))
 
 
@@ -289,6 +290,7 @@ def set_mode(
             else (f"Cannot import since subject '{subject}' has versions")
         )
         raise refusal(codes.NOT_PERMITTED, text, subject)
+    check_setting(state, state.modes, subject)
     return RegistryDecision(named, (s.ModeSet(subject, named),))
 
 
@@ -309,6 +311,18 @@ def check_subject(subject: str) -> None:
     if not subject or len(subject) > SUBJECT_LENGTH_MAX or not subject.isprintable():
         text = f"A subject's name has 1 to {SUBJECT_LENGTH_MAX} printable characters"
         raise refusal(codes.UNPROCESSABLE, text, subject[:SUBJECT_LENGTH_MAX])
+
+
+def check_setting(state: s.RegistryState, there: Mapping[str, str], subject: str) -> None:
+    """Refuse a level or a mode of what is no subject's name, and one that there is no room for: a
+    subject may have one before it has a schema. there: those that there are.
+    """
+    if subject == s.GLOBAL or subject in there:
+        return
+    check_subject(subject)
+    if len(there.keys() - {s.GLOBAL}) >= state.schemas_max:
+        text = f"The registry is full: {state.schemas_max} subjects have a level or a mode"
+        raise refusal(codes.STORE_FAILED, text, subject)
 
 
 def canonical(schema: str, subject: str) -> str:

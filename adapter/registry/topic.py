@@ -52,6 +52,8 @@ PAUSE_S, PAUSE_S_MAX = 0.02, 1.0
 """Before another attempt, at most: twice as long each time. A write on Kafka takes about as long as
 the first; all pauses take 7 s at most, and the client that registers waits meanwhile."""
 CLOSE_TIMEOUT_S = 1.0
+FORGOTTEN_MAX = 1_000
+"""So many records are forgotten with one change, which waits for that."""
 
 Answer = TypeVar("Answer")
 log = structlog.get_logger("mqk.registry")
@@ -176,8 +178,9 @@ class TopicRegistry:
             return False
         self._counts["changes"] += 1
         if self._dead:  # compaction may remove them; its markers are read back like all records
-            self._log.forget(sorted(self._dead))
-            self._dead.clear()
+            portion = sorted(self._dead)[:FORGOTTEN_MAX]
+            if self._log.forget(portion):
+                self._dead.difference_update(portion)
         return True
 
     def _take_over(self) -> None:

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
 from adapter.registry import python_values
-from adapter.registry.bounded_values import ValueReader
+from adapter.registry.bounded_values import VALUES_DECODED_MAX, ValueReader, refuse_rest
 from adapter.registry.frame import FRAME, MAGIC, parse, schema_id_of
 from adapter.registry.port import LATEST, NotKnownError, Registered, SchemaRegistry
 from adapter.registry.resolution import Resolution
@@ -97,10 +97,13 @@ class Values:
             python_values.check(value, found.schema)
             # Strict: a misspelt field must not be left out without a word.
             fastavro.schemaless_writer(out, found.schema, value, strict_allow_default=True)
-        except python_values.UNFIT as error:
+            if found.guard is not None:
+                found.guard.read(out.getvalue())  # what no reader would read is not written
+        except (*python_values.UNFIT, NotAvro) as error:
+            why = error.text if isinstance(error, NotAvro) else error
             raise NotAvro(
                 f"a value does not fit schema {found.schema_id} of subject {subject or schema!r}: "
-                f"{error}; nothing was put",
+                f"{why}; nothing was put",
                 subject,
             ) from error
         self._counts["encoded"] += 1
@@ -125,10 +128,11 @@ class Values:
             raise SchemaIncompatible(
                 f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error.text}"
             ) from error
-        except DAMAGED as error:
+        except (*DAMAGED, NotAvro) as error:
+            why = error.text if isinstance(error, NotAvro) else repr(error)
             raise NotAvro(
                 f"a body of {len(body)} bytes is not a value of schema {written.schema_id}, "
-                f"which it names ({error!r}): read it as bytes"
+                f"which it names ({why}): read it as bytes"
             ) from error
         self._counts["decoded"] += 1
         return value
@@ -225,13 +229,15 @@ def read(data: bytes, at: int, written: Parsed, *, named: bool = False) -> Any:
         written.guard.read(data, at)
     source = io.BytesIO(data)
     source.seek(at)
-    return fastavro.schemaless_reader(
+    value = fastavro.schemaless_reader(
         source,
         written.schema,
         None,
         return_record_name=named,
         return_record_name_override=named,
     )
+    refuse_rest(len(data) - source.tell())
+    return value
 
 
 @lru_cache(maxsize=SCHEMAS_MAX)
@@ -260,7 +266,8 @@ def text_of(schema: SchemaName) -> str | None:
 def parsed(schema_id: int, text: str, name: str) -> Parsed:
     """Parse a schema. name: of it, for errors. Raises InvalidSchema."""
     schema = parse(text, name)
-    guard = ValueReader(text, name) if python_values.is_unbounded(schema) else None
+    is_guarded = python_values.is_unbounded(schema)
+    guard = ValueReader(text, name, VALUES_DECODED_MAX) if is_guarded else None
     try:
         return Parsed(schema_id, python_values.prepare(schema), text, guard)
     except (RecursionError, SystemError) as error:  # fastavro's is the second one

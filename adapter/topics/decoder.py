@@ -47,7 +47,7 @@ class RecordDecoder:
             self._joiner.clear()
             return read
         self._descriptors.read(described, b"")  # what is no message is not joined with one
-        body = self._joiner.take(headers.get(chunks.HEADER), body or b"")
+        body = self._joiner.take(headers.get(chunks.HEADER), body or b"", described)
         return None if body is None else self._descriptors.read(described, body)
 
     def position(self, record: Record) -> UnitPosition:

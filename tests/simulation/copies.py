@@ -43,7 +43,8 @@ def joined(joiner: chunks.Joiner, records: Iterable[t.Record]) -> Iterator[t.Rec
     """Put chunks together to records that hold whole messages."""
     for record in records:
         headers = dict(record.headers)
-        body = joiner.take(headers.get(chunks.HEADER), record.value or b"")
+        described = headers[descriptor.HEADER]
+        body = joiner.take(headers.get(chunks.HEADER), record.value or b"", described)
         if body is not None:
             yield t.Record(record.transaction, body, record.key, record.headers, record.time_ms)
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.format import chunks, descriptor
+from adapter.format.schemas import UnreadableError
 from spark_jobs import lane_rows
+from spark_jobs.avro_columns import _Places
 from spark_jobs.errors import SparkJobError
 from spark_jobs.lane_rows import LaneRows
 from spark_jobs.spans import SeqSpan, WantedSeqs
@@ -97,6 +99,14 @@ def test_a_byte_that_is_changed_is_read_alike(
     found = at_once(records)
     if found is not None:
         assert found.equals(one_by_one(records))
+
+
+def test_a_number_has_64_bits() -> None:
+    largest = b"\xfe" + b"\xff" * 8 + b"\x01"
+    assert _Places([largest, b"\x02"]).longs().tolist() == [2**63 - 1, 1]
+    for last in (b"\x02", b"\x03", b"\x7f", b"\x81\x00"):
+        with pytest.raises(UnreadableError, match="a number has"):
+            _Places([b"\x02", b"\xff" * 9 + last]).longs()
 
 
 def test_parts_of_long_messages_are_joined_across_blocks() -> None:

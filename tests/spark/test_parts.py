@@ -13,6 +13,7 @@ from spark_jobs import browsing, pandas_state, rows, running, session, sinks, to
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.options import SourceOptions
+from spark_jobs.property_types import as_typed
 
 TOPICS = ["mq.QM1.q.ORDERS", "mq.QM1.q.ORDERS-2", "mq.QM1.q.A.B", "mq.QM2.q.ORDERS", "other"]
 
@@ -81,6 +82,34 @@ def test_options_are_read_in_whatever_case_they_come() -> None:
     with pytest.raises(SparkJobError, match="leave out startingOffsets"):
         SourceOptions.read({**told, "startingOffsets": "earliest"})
     assert found.kafka == {"security.protocol": "SSL"}
+
+
+@pytest.mark.parametrize("told", ['{"5": -3}', '{"5": 1.5}', '{"5": true}', '{"-1": 5}', "[5]"])
+def test_offsets_that_are_none_are_refused(told: str) -> None:
+    with pytest.raises(SparkJobError, match="startingOffsets is earliest, latest, or an offset"):
+        SourceOptions.read({"queue": "Q", "startingOffsets": told})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e16, "1.0E16"),
+        (-1.5e300, "-1.5E300"),
+        (1e7, "1.0E7"),
+        (123456789.0, "1.23456789E8"),
+        (9999999.0, "9999999.0"),
+        (0.001, "0.001"),
+        (0.0001, "1.0E-4"),
+        (-0.0, "-0.0"),
+        (1.5, "1.5"),
+        (float("inf"), "Infinity"),
+        (-float("inf"), "-Infinity"),
+        (float("nan"), "NaN"),
+    ],
+)
+def test_a_double_is_the_text_of_spark_s_cast(value: float, text: str) -> None:
+    assert rows.as_text(value) == text
+    assert repr(as_typed(text, "double")) == repr(value)
 
 
 @pytest.mark.parametrize(

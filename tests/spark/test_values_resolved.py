@@ -169,12 +169,12 @@ def test_a_union_and_a_number_are_values_too(spark: SparkSession, registry: str)
 def test_bodies_without_a_registry(spark: SparkSession) -> None:
     nothing = record("R", a=["null", "int"], b=["null", "string"])
     endless = b"\x00\x02" + avro.long(2**31 - 9)
-    bodies = [written(nothing, {"a": None, "b": None}), b"\x02", b"", endless]
+    bodies = [written(nothing, {"a": None, "b": None}), b"\x02", b"", endless, b"\x00\x00, chairs"]
     read = sources.with_value(bodies_of(spark, bodies), schema=json.dumps(nothing)).collect()
     assert read[0].value == Row(a=None, b=None)
     damaged = "the body is not a value of the schema"
-    assert [row.value_error for row in read] == [None, damaged, damaged, damaged]
-    assert [row.value for row in read[1:]] == [None] * 3
+    assert [row.value_error for row in read] == [None, *[damaged] * 4]
+    assert [row.value for row in read[1:]] == [None] * 4
 
 
 def test_a_schema_that_spark_has_no_type_for(spark: SparkSession) -> None:

@@ -34,8 +34,8 @@ def record_of(header: Any, *, value: Any = PUT.body, error: Any = None) -> confl
     )
 
 
-def described() -> bytes:
-    placed = Placed("ORDERS", 7, 33, 0, 1, 1, 2, PUT)
+def described(seq: int = 33) -> bytes:
+    placed = Placed("ORDERS", 7, seq, 0, 1, 1, 2, PUT)
     return descriptor.encode(placed, UNIT, 3)
 
 
@@ -87,11 +87,22 @@ def test_what_is_no_record_is_refused() -> None:
         kafka.decode(nothing)
 
 
-def chunk_of(place: bytes, value: bytes) -> confluent_kafka.Message:
-    headers: list[Any] = [("mqmd", described()), ("mqck", place)]
+def chunk_of(place: bytes, value: bytes, header: bytes = b"") -> confluent_kafka.Message:
+    headers: list[Any] = [("mqmd", header or described()), ("mqck", place)]
     return confluent_kafka.Message(
         topic="mq.QM1.q.ORDERS", partition=7, offset=40, value=value, headers=headers
     )
+
+
+def test_parts_of_two_messages_are_not_joined() -> None:
+    """As they come when another consumer of the group had the partition in between."""
+    decoder = kafka.Decoder()
+    first, last = bytes((0, 0, 0, 0, 0, 0, 0, 2)), bytes((0, 0, 0, 1, 0, 0, 0, 2))
+    assert decoder.decode(chunk_of(first, b"one", described(33))) is None
+    assert decoder.decode(chunk_of(last, b"two", described(34))) is None
+    message = decoder.decode(chunk_of(last, b"-one", described(33)))
+    assert message is not None
+    assert message.body == b"one-one"
 
 
 def test_a_message_of_several_records() -> None:

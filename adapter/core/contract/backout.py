@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapter.core.contract.message import PROPERTIES_MAX, Property
+from adapter.core.contract.message import Property, with_properties
 
 REASON: Final = "mqk.backout_reason"
 QUEUE: Final = "mqk.backout_queue"
@@ -25,11 +25,8 @@ MQRC_BACKOUT_THRESHOLD_REACHED: Final = 2362
 """What a dead-letter header gives as its reason."""
 
 
-def explain(
-    properties: dict[str, Property] | None, queue: str, count: int
-) -> dict[str, Property] | None:
+def explain(properties: dict[str, Property] | None, queue: str, count: int) -> dict[str, Property]:
     """Return a message's properties with those that say why it was moved from a queue. What has no
     room for three more is moved without them.
     """
-    told = {**(properties or {}), REASON: THRESHOLD_REACHED, QUEUE: queue, COUNT: count}
-    return told if len(told) <= PROPERTIES_MAX else properties
+    return with_properties(properties, {REASON: THRESHOLD_REACHED, QUEUE: queue, COUNT: count})

@@ -6,6 +6,7 @@ how a message is encoded, nor where it is kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
@@ -33,6 +34,17 @@ message ever gets the place of another, not even after a restart."""
 
 TERM_BITS: Final = 24
 """How many of n's bits count in a term before the next terms' numbers are reached: see first_n."""
+
+
+def with_properties(
+    properties: Mapping[str, Property] | None, more: Mapping[str, Property]
+) -> dict[str, Property]:
+    """Return a message's properties with more; without those if there is no room for all of them,
+    as a message that is moved may have as many as a put allows.
+    """
+    there = dict(properties or {})
+    told = {**there, **more}
+    return told if len(told) <= PROPERTIES_MAX else there
 
 
 def first_n(term: int) -> int:

@@ -305,6 +305,21 @@ def test_a_message_that_is_no_record_is_a_dead_letter() -> None:
     assert site.counts.dead_letters == 1
 
 
+@pytest.mark.parametrize("count", [254, 255, 256])
+def test_a_dead_letter_of_many_properties_says_what_it_has_room_for(count: int) -> None:
+    site = Site()
+    properties: dict[str, Any] = {f"p{number}": number for number in range(count - 1)}
+    site.put("bad", properties={**properties, "KafkaToPartition": "x"})
+    site.put("2")
+    site.run()
+    assert site.written == ["2"]
+    reader = site.core.connect()
+    reader.open("DEAD", c.INPUT)
+    told = reader.take()[0].message.properties or {}
+    assert len(told) == max(count, 256 if count < 255 else 0)
+    assert ("KafkaError" in told) is (count < 255)
+
+
 def test_a_unit_of_dead_letters_alone_writes_nothing() -> None:
     site = Site()
     site.put("bad", "bad too", properties={"KafkaToPartition": "x"})

@@ -98,6 +98,36 @@ def test_errors_of_the_topic_say_what_to_do(
         read(consumer, Given(code, partition=0))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        KafkaError._BAD_MSG,
+        KafkaError._BAD_COMPRESSION,
+        KafkaError._NOT_IMPLEMENTED,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.INVALID_MSG,
+    ],
+)
+def test_a_record_that_cannot_be_fetched_is_named(consumer: KafkaFeedConsumer, code: int) -> None:
+    with pytest.raises(FeedError, match="what partition 2 has at offset 7 cannot be fetched: "):
+        read(consumer, Given(code, topic="orders", partition=2, offset=7))
+    for lost in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
+        assert read(consumer, Given(lost, topic="orders", partition=2, offset=7)) is None
+
+
+def test_what_lies_before_a_record_that_cannot_be_fetched_is_read(
+    consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Given(KafkaError._BAD_MSG, topic="orders", partition=0, offset=8)
+    first = Given(partition=0, offset=7, value=b"v")
+    client = SimpleNamespace(poll=lambda _: first, consume=lambda *_: [bad])
+    monkeypatch.setattr(consumer, "_consumer", client)
+    assert [one.partition for one in consumer.read(0)] == [0]
+    with pytest.raises(FeedError, match="at offset 8"):
+        consumer.read(0)
+    assert consumer.read(0) != []
+
+
 def test_what_a_call_raises_is_an_error_of_the_feed(
     consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ def test_reading_from_anywhere_gives_every_whole_message(
     start = data.draw(st.integers(0, len(records)))
     begun = {number for number, _, _ in records[:start]}
     joiner = Joiner()
-    got = [joiner.take(header, value) for _, header, value in records[start:]]
+    got = [joiner.take(header, value, b"%d" % number) for number, header, value in records[start:]]
     whole = [body for number, body in enumerate(bodies) if number not in begun]
     assert [body for body in got if body is not None] == whole
     assert all(len(value) <= max(chunk_bytes, 1) for _, header, value in records if header)
@@ -35,12 +35,21 @@ def test_reading_from_anywhere_gives_every_whole_message(
 
 def test_going_elsewhere_within_a_message() -> None:
     joiner = Joiner()
-    (first, second), (other, _) = cut(b"abcd", 2), cut(b"wxyz", 2)
-    assert joiner.take(*first) is None
+    first, second = cut(b"abcd", 2)
+    assert joiner.take(*first, b"1") is None
     joiner.clear()
-    assert joiner.take(*second) is None
-    assert joiner.take(*other) is None
-    assert joiner.take(*second) == b"wxcd"
+    assert joiner.take(*second, b"1") is None
+    assert joiner.take(*first, b"1") is None
+    assert joiner.take(*second, b"1") == b"abcd"
+
+
+def test_chunks_of_two_messages_are_not_joined() -> None:
+    joiner = Joiner()
+    (first, second), (_, other), (_, third, _) = cut(b"abcd", 2), cut(b"wxyz", 2), cut(b"uvwxyz", 2)
+    assert joiner.take(*first, b"1") is None
+    assert joiner.take(*other, b"2") is None
+    assert joiner.take(*third, b"1") is None
+    assert joiner.take(*second, b"1") == b"abcd"
 
 
 def test_a_body_of_the_usual_maximum_is_one_record() -> None:

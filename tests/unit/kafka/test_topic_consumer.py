@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from adapter.errors import TableError
-from adapter.feeds.port import FeedTopic, MissingTopicError, UnreadableTopicError
+from adapter.feeds.port import FeedError, FeedTopic, MissingTopicError, UnreadableTopicError
 from adapter.kafka import topic_consumer
 from adapter.kafka.topic_consumer import TableFollower
 
@@ -21,6 +21,7 @@ class Brokers:
         self.problems = list(problems)
         self.answers_after_s = 0.0
         """How long the next question takes."""
+        self.unreadable = ""
         self._closed = threading.Event()
 
     def answer_by(self, until_s: float) -> None:
@@ -39,6 +40,8 @@ class Brokers:
 
     def read(self, timeout_s: float) -> list[object]:
         self._closed.wait(timeout_s)
+        if self.unreadable:
+            raise FeedError(self.unreadable)
         return []
 
     def close(self) -> None:
@@ -88,6 +91,12 @@ def test_one_that_no_broker_knows_is_an_error(
     brokers.problems = [MissingTopicError("topic t does not exist") for _ in range(10**4)]
     with pytest.raises(TableError, match="topic t does not exist"):
         follower.ends(time.monotonic() + WAIT_S)
+
+
+def test_a_record_that_cannot_be_fetched_ends_it(follower: TableFollower, brokers: Brokers) -> None:
+    brokers.unreadable = "what partition 1 has at offset 5 cannot be fetched"
+    with pytest.raises(TableError, match="partition 1 has at offset 5 cannot be fetched"):
+        follower.reach({0: 7}, time.monotonic() + WAIT_S)
 
 
 def test_one_that_may_not_be_read_is_an_error_at_once(

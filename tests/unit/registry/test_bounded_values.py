@@ -156,7 +156,7 @@ def test_a_decimal_beyond_its_precision_is_text() -> None:
     assert reader(schema).read(HEAD + varint(9) + data) == "1000000000000000.00"
     assert reader(schema).read(HEAD + varint(0)) == 0.0
     long = bytes(DECIMAL_BYTES_MAX + 1)
-    assert refusal(schema, varint(len(long)) + long) == "a decimal has 65 bytes, 64 at most"
+    assert refusal(schema, varint(len(long)) + long) == "a decimal has 513 bytes, 512 at most"
 
 
 @pytest.mark.parametrize("more", [{}, {"scale": 5}, {"precision": "4"}, {"precision": 4.5}])
@@ -194,6 +194,7 @@ def test_other_logical_types_are_what_they_are_stored_as() -> None:
         ("int", varint(2**31), "2147483648 is not a number of 32 bits"),
         ("double", b"1234", "8 bytes are due"),
         ("boolean", b"", "1 bytes are due"),
+        ("boolean", b"\x02", "no boolean is at byte 5"),
         (["null", "int"], varint(2), "branch 2 is not among the 2 of a union"),
         (["null", "int"], varint(-1), "branch -1 is not"),
         ({"type": "enum", "name": "E", "symbols": ["a"]}, varint(1), "symbol 1 is not among the 1"),
@@ -274,6 +275,14 @@ def test_as_many_values_as_a_record_has_bytes_are_read() -> None:
     schema = {"type": "array", "items": "int"}
     data = varint(VALUES_MAX - 1) + varint(1) * (VALUES_MAX - 1) + varint(0)
     assert len(reader(schema).read(HEAD + data)) == VALUES_MAX - 1
+
+
+def test_records_of_ordinary_names_are_read() -> None:
+    names = [f"billing_address_country_code_no_{number:02}" for number in range(20)]
+    fields = [{"name": name, "type": ["null", "string"]} for name in names]
+    schema = {"type": "array", "items": {"type": "record", "name": "R", "fields": fields}}
+    data = varint(3_000) + bytes(20 * 3_000) + varint(0)
+    assert reader(schema).read(HEAD + data) == [dict.fromkeys(names)] * 3_000
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Defaults as bytes: each type's, and a bound on what a short schema stands for."""
 
 import json
+from time import thread_time
 from typing import Any
 
 import pytest
 
 from adapter.errors import InvalidSchema
+from adapter.format import avro
 from adapter.registry.default_bytes import BYTES_MAX, PARTS_MAX, DefaultBytes, named_types
 from adapter.registry.frame import parse
 from adapter.registry.resolution import Resolution
@@ -57,6 +59,15 @@ def test_a_short_schema_stands_for_no_long_defaults() -> None:
         Resolution(json.dumps(record("Top")), schema)
     with pytest.raises(InvalidSchema, match="bytes"):
         written({"type": "array", "items": "string"}, ["x" * (BYTES_MAX // 2)] * 3)
+
+
+def test_an_enum_of_many_symbols_costs_little() -> None:
+    symbols = [f"s{number:x}" for number in range(20_000)]
+    many = {"type": "enum", "name": "Many", "symbols": symbols}
+    began_s = thread_time()
+    data = written({"type": "array", "items": many}, symbols[-1:] * 50_000)
+    assert thread_time() - began_s < 5.0  # a tenth of a second; searched one by one, half a minute
+    assert data == avro.long(50_000) + avro.long(19_999) * 50_000 + b"\0"
 
 
 def test_a_default_that_is_nested_too_deep() -> None:

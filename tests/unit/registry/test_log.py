@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
@@ -112,6 +113,33 @@ def test_a_topic_that_was_made_anew_is_not_read_on(topic: Topic) -> None:
     topic.end = 1
     with pytest.raises(LedgerMismatch, match="created again"):
         read.read()
+
+
+class Writer:
+    """What stands for Kafka's producer. fails: how many of its records are not written."""
+
+    def __init__(self, *, fails: int = 0, left: int = 0) -> None:
+        self.fails = fails
+        self.left = left
+        self.written: list[bytes] = []
+
+    def produce(self, _topic: str, _value: object, key: bytes, _partition: int, **to: Any) -> None:
+        failed = KafkaError(KafkaError._MSG_TIMED_OUT) if self.fails else None
+        self.fails -= failed is not None
+        self.written += [] if failed else [key]
+        to["on_delivery"](failed, None)
+
+    def flush(self, _seconds: float) -> int:
+        return self.left
+
+
+def test_whether_records_were_forgotten_is_said(topic: Topic) -> None:
+    del topic
+    made = TopicLog("k:1")
+    for writer, is_sure in ((Writer(), True), (Writer(fails=1), False), (Writer(left=1), False)):
+        made._producer = writer  # type: ignore[assignment]
+        assert made.forget([b"a", b"b"]) is is_sure
+        assert b"b" in writer.written
 
 
 def test_readers_of_one_memory_see_the_same() -> None:

@@ -22,6 +22,9 @@ DATE = {"type": "int", "logicalType": "date"}
 TIME = {"type": "int", "logicalType": "time-millis"}
 UUID_TEXT = {"type": "string", "logicalType": "uuid"}
 ENUM = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+LONG_DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 4_000}
+UUID_FIXED = {"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}
+NOON = datetime(2024, 5, 6, 12, tzinfo=UTC)
 INNER = {
     "type": "record",
     "name": "Inner",
@@ -70,6 +73,11 @@ def read(schema: Any, body: bytes, reader: Any = None) -> Any:
         (ENUM, "C"),
         (DECIMAL, Decimal("123.45")),
         (DECIMAL, Decimal("1.234")),
+        (LONG_DECIMAL, Decimal(10) ** 2_000),
+        (LONG_DECIMAL, Decimal("1E+999999999")),
+        ({**LONG_DECIMAL, "type": "fixed", "name": "D", "size": 600, "precision": 9}, Decimal(1)),
+        (DATE, NOON),
+        (UUID_FIXED, b"short"),
         ("int", None),
     ],
 )
@@ -144,6 +152,12 @@ def test_a_schema_that_names_its_types_again_and_again_is_judged_at_once() -> No
         (TIME, 86_400_000),
         (UUID_TEXT, UUID(int=7)),
         (UUID_TEXT, "no UUID"),
+        (UUID_FIXED, UUID(int=7)),
+        ([UUID_FIXED, "null"], UUID(int=7)),
+        (LONG_DECIMAL, -(Decimal(2) ** 4_090)),
+        ([DATE, MILLIS], NOON),
+        ([DATE, MILLIS], date(2024, 5, 6)),
+        ([DATE, "string"], "no date"),
         (ENUM, "B"),
     ],
 )
@@ -173,6 +187,7 @@ def test_a_decimal_of_a_stranger_costs_little() -> None:
         (DATE, 1, date(1970, 1, 2)),
         (MILLIS, 0, datetime(1970, 1, 1, tzinfo=UTC)),
         (UUID_TEXT, str(UUID(int=7)), UUID(int=7)),
+        (UUID_FIXED, "\0" * 15 + "\7", UUID(int=7)),
         (["bytes", "null"], "\u00ff", b"\xff"),
         (["null", "bytes"], "\u00ff", b"\xff"),
         (["null", "bytes"], None, None),

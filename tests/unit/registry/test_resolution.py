@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.errors import InvalidSchema, NotAvro, SchemaIncompatible
+from adapter.format import avro
 from adapter.registry.bounded_values import DEPTH_MAX
 from adapter.registry.resolution import PAIRS_MAX, Resolution
 from tests.support.avro_cases import CASES, REFUSED, Case, record, written
@@ -154,10 +155,76 @@ def test_a_few_bytes_do_not_stand_for_a_large_value() -> None:
         rewritten(LINE, LINE, b"\x02" * (DEPTH_MAX + 1) + b"\x00")
     assert rewritten(LINE, LINE, b"\x02\x02\x00") == b"\x02\x02\x00"
     empty = {"type": "array", "items": record("E")}
-    long = {"name": "s", "type": "string", "default": "x" * 1000}
+    long = {"name": "s", "type": "string", "default": "x" * 100_000}
     reader = {"type": "array", "items": {"type": "record", "name": "E", "fields": [long]}}
     with pytest.raises(NotAvro, match="too long when it is decoded"):
         rewritten(empty, reader, b"\xd0\x0f\x00")
+
+
+def test_defaults_may_be_longer_than_what_was_written() -> None:
+    lines = {"type": "array", "items": record("Line", a="int")}
+    reader = {"type": "array", "items": record("Line", a="int", s=("string", "x" * 30))}
+    count = 40_000
+    data = avro.long(count) + b"\x02" * count + b"\0"
+    found = rewritten(lines, reader, data)
+    assert found == avro.long(count) + (b"\x02" + avro.data(b"x" * 30)) * count + b"\0"
+
+
+def test_bytes_behind_a_value_are_refused() -> None:
+    with pytest.raises(NotAvro, match="4 bytes stand behind it"):
+        rewritten("int", "long", b"\x02junk")
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "data", "why"),
+    [
+        ("string", "string", b"\x02\xff", "not UTF-8"),
+        ("bytes", "string", b"\x02\xff", "not UTF-8"),
+        (
+            {"type": "map", "values": "int"},
+            {"type": "map", "values": "long"},
+            b"\2\2\xff\0\0",
+            "UTF",
+        ),
+        ("boolean", "boolean", b"\x02", "no boolean"),
+    ],
+)
+def test_what_the_reader_could_not_read_is_not_written(
+    writer: Any, reader: Any, data: bytes, why: str
+) -> None:
+    with pytest.raises(NotAvro, match=why):
+        rewritten(writer, reader, data)
+    assert rewritten("string", "bytes", b"\x02\xff") == b"\x02\xff"
+
+
+def test_a_type_of_many_columns_is_compared_once() -> None:
+    columns = record("T", **{f"c{number}": ["null", "string"] for number in range(100)})
+    fields: dict[str, Any] = {f"x{number}": ["null", "T"] for number in range(300)}
+    writer = record("W", first=["null", columns], **fields)
+    assert rewritten(writer, {**writer, "doc": "another"}, bytes(301)) == bytes(301)
+
+
+def test_types_that_differ_within_a_type_that_differs_are_told_apart() -> None:
+    # What was found out about B while A was compared, which is in it, counts only if A is alike.
+    b = record("B", a=["null", "A"])
+    writer = record("Top", one=["null", record("A", b=["null", b], x="int")], two=["null", "B"])
+    reader = json.loads(json.dumps(writer).replace('"x", "type": "int"', '"x", "type": "long"'))
+    for data in (b"\x02\x00\x06\x00", b"\x00\x02\x02\x00\x06", b"\x02\x02\x00\x06\x02\x00"):
+        assert rewritten(writer, reader, data) == data
+    wrong = json.loads(json.dumps(writer).replace('"x", "type": "int"', '"x", "type": "string"'))
+    with pytest.raises(SchemaIncompatible):
+        rewritten(writer, wrong, b"\x00\x02\x02\x00\x06")
+
+
+def test_what_is_passed_over_keeps_its_own_names() -> None:
+    fields = [{"name": "a", "type": "int", "aliases": ["b"]}, {"name": "b", "type": "int"}]
+    kinds = [
+        {"type": "enum", "name": "E", "symbols": ["x"], "aliases": ["F"]},
+        {"type": "enum", "name": "F", "symbols": ["y"]},
+    ]
+    for gone in ({"type": "record", "name": "R", "fields": fields}, ["int", *kinds]):
+        data = b"\x02\x04\x00" if isinstance(gone, list) else b"\x02\x04\x06"
+        assert rewritten(record("Top", k="int", gone=gone), record("Top", k="int"), data) == b"\x02"
 
 
 def test_records_of_no_bytes_stand_for_no_large_value() -> None:

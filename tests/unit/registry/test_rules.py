@@ -67,6 +67,21 @@ def test_an_import_leaves_numbers_for_others(state: RegistryState) -> None:
     refused(codes.STORE_FAILED, rules.register, state, "s", AB)
 
 
+def test_levels_and_modes_are_those_of_subjects_and_are_bounded() -> None:
+    state = RegistryState(schemas_max=2)
+    for subject in ("x" * 513, "a\0b", "a\nb"):
+        refused(codes.UNPROCESSABLE, rules.set_level, state, subject, "FULL")
+        refused(codes.UNPROCESSABLE, rules.set_mode, state, subject, "IMPORT", force=True)
+    for subject in ("a", "b", GLOBAL):
+        do(state, rules.set_level(state, subject, "FULL"))
+        mode(state, "READWRITE", subject)
+    refused(codes.STORE_FAILED, rules.set_level, state, "c", "FULL")
+    refused(codes.STORE_FAILED, rules.set_mode, state, "c", "IMPORT", force=True)
+    assert do(state, rules.set_level(state, "a", "NONE")) == "NONE"
+    do(state, rules.take_level(state, "b"))
+    assert do(state, rules.set_level(state, "c", "NONE")) == "NONE"
+
+
 def test_a_number_of_many_digits_is_no_version(state: RegistryState) -> None:
     refused(codes.INVALID_VERSION, rules.as_version, "9" * 5_000, "s")
 

@@ -67,6 +67,9 @@ class TopicView:
     def __init__(self, shared: Topic) -> None:
         self._shared = shared
         self._next = 0
+        self.forgets = True
+        self.asked: list[int] = []
+        """How many records were to be forgotten at a time."""
 
     def write(self, key: bytes, value: bytes) -> None:
         fault = self._shared.fails.pop(0) if self._shared.fails else ""
@@ -86,9 +89,13 @@ class TopicView:
         self._next = self._shared.end
         return found
 
-    def forget(self, keys: Sequence[bytes]) -> None:
+    def forget(self, keys: Sequence[bytes]) -> bool:
+        self.asked.append(len(keys))
+        if not self.forgets:
+            return False
         for key in keys:
             self._shared.put(Kept(key, None))
+        return True
 
     def close(self) -> None:
         """Nothing to close."""
@@ -280,6 +287,24 @@ def test_a_number_is_never_given_twice_even_if_all_of_it_is_gone() -> None:
     shared.compact(tombstones=True)
     again = on(shared)
     assert again.register("u", schema("c")) == 3
+
+
+def test_what_could_not_be_forgotten_is_forgotten_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic, "FORGOTTEN_MAX", 2)
+    view = TopicView(Topic())
+    registry = TopicRegistry(view)
+    view.forgets = False
+    for level in (*LEVELS, "NONE"):  # each but the last is no longer needed
+        registry.set_level(level, "s")
+    assert view.asked == [1, 2, 2, 2]
+    view.forgets = True
+    registry.set_level("FULL", "s")
+    registry.set_level("NONE", "s")
+    registry.set_level("FULL", "s")
+    registry.set_level("NONE", "s")
+    assert view.asked[4:] == [2, 2, 2, 2]
+    registry.set_level("FULL", "s")
+    assert view.asked[8:] == [1]
 
 
 def test_records_that_nobody_needs_are_forgotten() -> None:

@@ -3,6 +3,7 @@
 import json
 import struct
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,48 @@ def test_a_body_that_would_be_too_deep_or_too_large_is_no_value(door: Values) ->
     head = door.encode([None], nulls, "nulls", register=True)[: FRAME.size]
     with pytest.raises(NotAvro, match="more values than its bytes allow"):
         door.decode(head + b"\x80\xda\xc4\x09\x00")
+
+
+def test_bytes_behind_a_value_are_refused(door: Values) -> None:
+    for value, kind in (({"number": 3}, ONE), ({}, TREE)):
+        body = door.encode(value, kind, "any", register=True)
+        with pytest.raises(NotAvro, match=r"4 bytes stand behind it\): read it as bytes"):
+            door.decode(body + b"junk")
+        door.registry.delete_subject("any")
+    with pytest.raises(NotAvro, match="4 bytes stand behind it"):
+        door.decode(door.encode({"number": 3}, ("orders", 1)) + b"junk", TWO)
+
+
+KIDS: dict[str, Any] = {"type": "array", "items": "Kin"}
+KIN = {
+    "type": "record",
+    "name": "Kin",
+    "fields": [
+        {"name": "v", "type": "int", "default": 1},
+        {"name": "kids", "type": KIDS, "default": []},
+        {"name": "d", "default": None, "type": ["null", {
+            "type": "bytes", "logicalType": "decimal", "precision": 1_200
+        }]},
+        *({"name": f"billing_address_country_code_no_{number:02}", "type": ["null", "string"],
+           "default": None} for number in range(20)),
+    ],
+}  # fmt: skip
+
+
+def test_what_is_written_is_read_again(door: Values) -> None:
+    small = {"type": "record", "name": "Kin", "fields": KIN["fields"][:2]}
+    body = door.encode({"kids": [{}] * 40_000}, small, "small", register=True)
+    assert len(door.decode(body)["kids"]) == 40_000
+    body = door.encode({"kids": [{}] * 3_000}, KIN, "kin", register=True)
+    assert len(door.decode(body)["kids"]) == 3_000
+    long = Decimal(10) ** 1_150
+    assert door.decode(door.encode({"d": long}, KIN, "kin"))["d"] == long
+
+
+def test_what_no_reader_would_read_is_not_written(door: Values) -> None:
+    nulls = {"type": "array", "items": "null"}
+    with pytest.raises(NotAvro, match="more values than its bytes allow; nothing was put"):
+        door.encode([None] * 2_000, nulls, "nulls", register=True)
 
 
 def test_a_value_that_contains_itself_is_refused(door: Values) -> None:

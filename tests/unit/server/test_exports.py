@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import adapter
+from adapter import logs
 from adapter.channel.requests import Pending
 from adapter.channel.verbs import open_handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.exports import exporter
+from adapter.exports import exporter, exporters
 from adapter.exports.exporters import PAUSE_S_MAX, REFUSED_S_MAX
 from adapter.exports.memory import MemoryExportWriter
 from adapter.own_clients.client import OwnClient
@@ -54,6 +56,20 @@ def put(manager: TestQueueManager, *bodies: bytes, queue: str = "Q", **options: 
     with manager.connect() as qm, qm.unit():
         for body in bodies:
             qm.put(queue, body, **options)
+
+
+def test_a_failure_that_goes_on_is_logged_after_longer_and_longer_pauses(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    log = SimpleNamespace(warning=lambda _event, reason, **_facts: said.append(reason))
+    monkeypatch.setattr(exporters, "log", log)
+    monkeypatch.setattr(exporters, "repetitions", logs.Repetitions())
+    manager.mqsc("ALTER QMGR DEADQ(' ')")
+    put(manager, b"bad", properties={"KafkaToPartition": "x"})
+    await_that(lambda: figures(manager)["failures"] >= 4)
+    assert len(said) == 1
+    assert "has no dead-letter queue" in said[0]
 
 
 def test_a_topic_that_is_refused_is_tried_again_sooner_than_after_other_failures(

@@ -13,7 +13,7 @@ PARTS ?=
 CHECKED := $(wildcard tests/test_*.py) $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
 # In the order of their length: what runs longest begins first.
-IN_MEMORY := tests/simulation tests/search $(CHECKED) tests/mqi tests/strangers tests/mutation $(IN_MEMORY_SPEC) \
+IN_MEMORY := tests/simulation tests/search tests/costs $(CHECKED) tests/mqi tests/strangers tests/mutation $(IN_MEMORY_SPEC) \
     tests/contract/test_memory_ledger.py tests/contract/test_links.py
 IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)

@@ -133,6 +133,11 @@ PARTS: dict[str, Part] = {
             "tests/unit/aio/test_channel_cancels.py",
         ),
     ),
+    "costs": Part(
+        shows="no input that a search of a minute finds costs more than a constant and its length",
+        commands=(("tests.costs", "60"),),
+        short=("tests/costs/test_costs.py",),
+    ),
     "avro": Part(
         shows="1,000 random pairs of schemas: Java and we make the same of a value",
         commands=(

@@ -286,5 +286,18 @@ def pattern_of(profile: str) -> re.Pattern[str]:
 
 
 def _qualifier(text: str) -> str:
-    parts = {"*": r"[^.]*", "?": r"[^.]"}
-    return "".join(parts.get(mark) or re.escape(mark) for mark in _MARK.findall(text))
+    """Return what fits a qualifier.
+
+    What stands between two * is looked for from the left, and where it was found first it stays: to
+    look further would find nothing else, and take as many times as long, for each *, as the name
+    has letters.
+    """
+    first, *others = ("".join(map(_letter, part)) for part in re.split(r"\*+", text))
+    if not others:
+        return first
+    between = (f"(?>[^.]*?{part})" for part in others[:-1])
+    return f"{first}{''.join(between)}[^.]*{others[-1]}"
+
+
+def _letter(letter: str) -> str:
+    return "[^.]" if letter == "?" else re.escape(letter)

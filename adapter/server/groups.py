@@ -40,8 +40,12 @@ class UserGroups:
     def __init__(self, path: Path | None) -> None:
         """path: None for no file. Raises StartError for one that is no such file, or not read."""
         self._path = path
-        self._mark = texts.mark_if_there(path) if path is not None else texts.NO_MARK
-        self._read = by_user(read(path)) if path is not None else {}
+        self._changes = texts.Changes(*([path] if path is not None else []))
+        self._read: GroupsByUser = {}
+        self._fault = ""
+        if path is not None:
+            with self._changes.reading():
+                self._read = by_user(read(path))
         self._watch: asyncio.Task[None] | None = None
 
     @property
@@ -53,17 +57,17 @@ class UserGroups:
         """Read the file again if it is not as it was; whether groups are others now."""
         if self._path is None:
             return False
+        before = self._read
         try:
-            mark = texts.mark_if_there(self._path)
-            if mark == self._mark:
-                return False
-            self._mark = mark
-            found = by_user(read(self._path))
+            with self._changes.reading() as has_changed:
+                if has_changed:
+                    self._read = by_user(read(self._path))
+            self._fault = ""
         except StartError as error:
-            log.error("the groups of users stay as they were", reason=str(error))
-            return False
-        before, self._read = self._read, found
-        return found != before
+            if self._fault != str(error):  # it is read again at each look
+                self._fault = str(error)
+                log.error("the groups of users stay as they were", reason=self._fault)
+        return self._read != before
 
     def watch(self, know: Callable[[GroupsByUser], None], broke: Callable[[str], None]) -> None:
         """Have know called with the groups whenever they change, on this event loop, until stop().

@@ -165,7 +165,8 @@ class Guesses(Generic[What]):
         """Refuse attempts whose client has gone: what waits for their outcome would do so for
         ever.
         """
-        gone, there = [], []
+        gone: list[Attempt[What]] = []
+        there: list[Attempt[What]] = []
         for attempt in self._waiting.get(address, []):
             (there if attempt.wanted() else gone).append(attempt)
         self._keep(address, there)

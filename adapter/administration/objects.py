@@ -89,13 +89,7 @@ def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Foun
 def passing(found: Iterable[FoundObject], filters: Iterable[Filter]) -> list[FoundObject]:
     """Keep what has the attributes that filters are on, with values that pass."""
     conditions = list(filters)
-    return [
-        one
-        for one in found
-        if all(
-            one.has(wanted.row) and wanted.passes(one.value(wanted.row)) for wanted in conditions
-        )
-    ]
+    return [one for one in found if all(map(one.passes, conditions))]
 
 
 def _queues(qm: Connection, pattern: str) -> list[FoundObject]:

@@ -152,9 +152,8 @@ class Filter(Struct, frozen=True):
     operator: int
     want: int | str
 
-    def passes(self, value: Any) -> bool:
-        """Say whether a value of the attribute meets it."""
-        have = plain(self.row, value)
+    def passes(self, have: Plain) -> bool:
+        """Say whether a value of the attribute, as the MQI and PCF know it, meets it."""
         if isinstance(have, list):
             return MEMBERSHIPS[self.operator](have, str(self.want))
         return COMPARISONS[self.operator](have, self.want)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
 from adapter.administration import objects, senders, without_effect
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.kinds import ANY_QUEUE, DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, authority_records, channel_rules, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
 from adapter.administration.mqsc.text import NotMqscError, RefusedError, ScriptLine, lines_of, quote
@@ -341,11 +341,8 @@ def _queues(
     qm: Connection, statement: Statement
 ) -> tuple[list[FoundObject], meaning.DisplayRequest, Kind]:
     """DISPLAY QUEUE: keywords may be of any kind of queue."""
-    every = DEFINED["QLOCAL"]
-    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}
-    kind = Kind(every.kind, QUEUE, every.noun, every.name_keyword, every.name_number, rows)
-    asked = meaning.read_display(kind, statement)
-    return objects.find_queues(qm, QUEUE_WORDS, statement.name), asked, every
+    asked = meaning.read_display(ANY_QUEUE, statement)
+    return objects.find_queues(qm, QUEUE_WORDS, statement.name), asked, DEFINED["QLOCAL"]
 
 
 OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {

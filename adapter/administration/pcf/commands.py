@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 
 from adapter.administration import objects, senders
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.kinds import ANY_QUEUE, DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf import authority_records, channel_rules
@@ -334,8 +334,7 @@ class Commands:
         if family.word == "QUEUE":
             kind = _kind_given(family, given)
             words = QUEUE_WORDS if kind is None else (kind.word,)
-            rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
-            filters = given.filters(Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows))
+            filters = given.filters(ANY_QUEUE)
             given.finish()
             found = objects.find_queues(self._qm, words, pattern)
         else:

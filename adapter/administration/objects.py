@@ -80,6 +80,11 @@ def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
     return None
 
 
+def exists(qm: Connection, kind: Kind, name: str) -> bool:
+    """Say whether an object has this name, in which a star stands for nothing else."""
+    return any(one.name == name for one in find(qm, kind, name))
+
+
 def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[FoundObject]:
     """Return what has a queue's name and is of one of these kinds, by name."""
     found = [one for word in words for one in find(qm, DEFINED[word], pattern)]

@@ -490,7 +490,7 @@ def _start_channel(qm: Connection, given: Arguments) -> Replies:
     given.drop(CHANNEL_DISPOSITION)
     given.finish()
     is_sender = senders.switch(qm, name, stopped=False)
-    if not is_sender and not objects.find(qm, DEFINED["CHANNEL"], name):
+    if not is_sender and not objects.exists(qm, DEFINED["CHANNEL"], name):
         raise PcfError(CHANNEL_NOT_FOUND, f"channel {name} does not exist", CHANNEL_NAME)
     return [[]]
 

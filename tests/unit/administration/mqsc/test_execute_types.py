@@ -113,6 +113,19 @@ def test_a_condition_is_on_what_each_kind_of_queue_has(
         told(filled, f"DELETE QMODEL({name})")
 
 
+def test_a_channel_is_started_by_its_whole_name(filled: adapter.Connection) -> None:
+    assert "started" in told(filled, "START CHANNEL(A.SERVER)")[0]
+    assert "no channel A* exists" in told(filled, "START CHANNEL('A*')")[0]
+
+
+@pytest.mark.parametrize("verb", ["DEFINE", "ALTER"])
+def test_a_mistake_in_what_has_no_effect_is_refused(filled: adapter.Connection, verb: str) -> None:
+    given = "CHLTYPE(SDR) CONNAME('a(1414)') XMITQ(A) SHORTRTY(10) DESC('b')"
+    assert "accepted without effect" in told(filled, f"{verb} CHANNEL(X) {given}")[0]
+    (answer, *_) = told(filled, f"{verb} CHANNEL(X) {given} NONSENSE(1)")
+    assert answer.startswith("AMQ8405E: syntax error: CHANNEL has no attribute NONSENSE")
+
+
 def test_a_name_moves_no_cursor(filled: adapter.Connection) -> None:
     told(filled, "DEFINE SUB('A\x1b[2J') TOPICSTR('a') DEST(A)")
     lines = told(filled, "DISPLAY SUB(*) SUBUSER")

@@ -25,6 +25,7 @@ from adapter.errors import StartError
 FILE_BYTES_MAX = 16 * 1024 * 1024
 LOOK_S = 2.0
 MODE = 0o640
+COMMENT = "#"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 Members = dict[str, list[str]]
@@ -103,10 +104,10 @@ def read(path: Path) -> Members:
         )
     members: Members = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or line.startswith(COMMENT):
             continue
         group, _, user = line.partition(":")
-        if problem(group) or problem(user):
+        if problem_of_group(group) or problem(user):
             raise StartError(
                 f"{path}, line {number}: GROUP:USER was expected, as `mqk group add` writes it"
             )
@@ -123,6 +124,13 @@ def problem(name: str) -> str:
     if name == EVERYONE:
         return f"all clients are in the group {EVERYONE}"
     return ""
+
+
+def problem_of_group(name: str) -> str:
+    """Say why a name cannot be that of a group in the file; "" if it can."""
+    if name.startswith(COMMENT):
+        return f"{name} begins with {COMMENT}, as comments in the file do"
+    return problem(name)
 
 
 def by_user(members: Members) -> GroupsByUser:

@@ -79,7 +79,7 @@ def system(problem: OSError) -> int:
         reason = problem.strerror or type(problem).__name__
         tell(f"cannot access {problem.filename}: {reason}; check the path and its permissions")
     else:
-        tell(f"{unwritten(problem)}; free some space. What the command did before is not undone")
+        tell(f"{unwritten(problem)}; free some space, and see what is done before you try again")
     return FAILED
 
 

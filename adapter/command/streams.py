@@ -51,7 +51,10 @@ def text_lines(most: int) -> Iterator[str]:
                 raise failures.Failed(f"{text}: nothing of it was read; see what is sent here")
             line.encode()  # in some locales Python lets bytes pass that are no text
             yield line
-    except UnicodeError as problem:
+    except UnicodeEncodeError as problem:
+        text = f"line {number} of standard input is not text in UTF-8"
+        raise failures.Failed(text) from problem
+    except UnicodeDecodeError as problem:
         raise failures.Failed(f"standard input is not text in UTF-8: {problem}") from problem
 
 

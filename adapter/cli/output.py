@@ -50,6 +50,11 @@ def emit(value: object) -> None:
     if not text.isprintable():  # JSON has a spelling of its own for these
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
     click.echo(text)
+    flush()
+
+
+def flush() -> None:
+    """Have what was printed go out at once."""
     if sys.stdout is not None:  # None: it was closed before the start
         sys.stdout.flush()
 

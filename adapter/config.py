@@ -283,7 +283,8 @@ def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]
     if not colon or text.endswith("]"):
         host, port = text, str(default_port)
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+    is_number = port.isdecimal() and len(port) <= len(str(PORT_MAX))
+    if not host or not is_number or int(port) > PORT_MAX:
         raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:{default_port}")
     return host, int(port)
 
@@ -317,7 +318,9 @@ def _file_layer(path: Path, *, was_named: bool) -> Layer:
         content = tomllib.loads(texts.read(path, FILE_BYTES_MAX))
     except texts.UnreadableTextError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise ConfigError(f"{path} has too many lists or tables in each other") from error
+    except ValueError as error:  # TOMLDecodeError, and a number of thousands of digits
         raise ConfigError(f"{path} is not TOML: {error}") from error
     layer = Layer()
     for key, raw in _keys(content, str(path)):

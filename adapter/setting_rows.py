@@ -84,15 +84,16 @@ def _text(least: int = 0) -> Any:
 
 
 LIMITS = Limits()
-NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
-ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
-SOCKET_PATTERN = r"^$|^auto$|^/[^,]+$"
-ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
-KEYS_PATTERN = r"^$|^https://\S+$|^http://(127\.0\.0\.1|localhost|\[::1\])[:/]\S*$|^(?!https?:).+$"
+# \Z is the end; $ would let a line feed stand before it.
+NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}\Z"
+ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?\Z"
+SOCKET_PATTERN = r"^\Z|^auto\Z|^/[^,]+\Z"
+ADDRESS_OR_NOT_PATTERN = rf"^\Z|{ADDRESS_PATTERN}"
 LOOPBACK_PATTERN = r"(127\.0\.0\.1|localhost|\[::1\])"
-DIRECTORY_PATTERN = rf"^$|^ldaps://[^\s/]+$|^ldap://{LOOPBACK_PATTERN}(:[0-9]+)?$"
-REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
-TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
+KEYS_PATTERN = rf"^\Z|^https://\S+\Z|^http://{LOOPBACK_PATTERN}[:/]\S*\Z|^(?!https?:).+\Z"
+DIRECTORY_PATTERN = rf"^\Z|^ldaps://[^\s/]+\Z|^ldap://{LOOPBACK_PATTERN}(:[0-9]+)?\Z"
+REGISTRY_PATTERN = r"^(topic|none|https?://\S+)\Z"
+TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}\Z"
 DEFAULT_PORT = 1414
 DEFAULT_TLS_PORT = 1415
 DEFAULT_HTTP_PORT = 9414
@@ -246,7 +247,7 @@ SETTINGS: Mapping[str, Setting] = {
             example='"/etc/mqk/tls/ca.pem"',
         ),
         Setting(
-            key="ldap_user_dn", kind=Annotated[str, Meta(pattern=r"^$|^[A-Za-z0-9-]+=\{\},.+$")],
+            key="ldap_user_dn", kind=Annotated[str, Meta(pattern=r"^\Z|^[A-Za-z0-9-]+=\{\},.+\Z")],
             default="",
             meaning="Name of a user's entry in the directory, with {} in place of the user.",
             example='"uid={},ou=people,dc=example,dc=org"',

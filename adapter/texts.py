@@ -13,7 +13,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adapter.file_locks import lock_if_free
@@ -46,29 +46,41 @@ def why_not_private(path: Path) -> str:
     return f"others may read or write it: chmod 600 {path}" if mode & OTHERS else ""
 
 
-Mark = tuple[int, int, int]
-NO_MARK: Mark = (0, 0, 0)
-"""Of a file that is not there, or has not been read yet."""
-
-
-def mark_of(path: Path) -> Mark:
-    """Return what changes when a file does, also within one tick of the clock if another file takes
-    its place. Raises OSError.
+class Changes:
+    """Whether files have changed since they were read without an error; not for two threads at
+    once.
     """
-    state = path.stat()
+
+    def __init__(self, *paths: Path) -> None:
+        """No file has been read yet."""
+        self._paths = paths
+        self._read_as: list[Mark] | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[bool]:
+        """Give whether a file is to be read. It counts as read when the block is left without an
+        error: else it is to be read again, because what was wrong may not be in the file.
+        """
+        marks = [_mark_of(path) for path in self._paths]
+        yield marks != self._read_as
+        self._read_as = marks
+
+
+Mark = tuple[int, int, int]
+"""What changes when a file does, also within one tick of the clock if another file takes its
+place."""
+
+
+def _mark_of(path: Path) -> Mark:
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0, 0  # it may come
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def mark_if_there(path: Path) -> Mark:
-    """Return what changes when a file does, or comes, or goes."""
-    try:
-        return mark_of(path)
-    except OSError:
-        return NO_MARK
-
-
 def replace(path: Path, text: str, mode: int) -> None:
-    """Write a file anew, whole or not at all. mode: the permissions that it gets."""
+    """Write a file anew, whole or not at all. mode: the permissions of a new one."""
     with changing(path, mode) as write:
         write(text)
 
@@ -77,10 +89,13 @@ def replace(path: Path, text: str, mode: int) -> None:
 def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
     """Hold a file against other processes that change it so, until it is read and written anew.
 
-    Gives what writes it, whole or not at all; mode: the permissions that it gets. Another process
-    is waited for, within a bound. Raises OSError; TimeoutError is one.
+    Gives what writes it, whole or not at all. A file that is there keeps its owner, its group and
+    its permissions, so that the accounts that could read it still can; mode: the permissions of a
+    new one. A link stays a link, to the new file. Another process is waited for, within a bound.
+    Raises OSError; TimeoutError is one.
     """
-    beside = path.with_name(path.name + ".new")
+    real = Path(os.path.realpath(path))
+    beside = real.with_name(real.name + ".new")
     is_written = False
 
     def write(text: str) -> None:
@@ -88,8 +103,11 @@ def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
         file.truncate()
         file.write(text)
         file.flush()
-        beside.replace(path)
+        _make_alike(file.fileno(), real)
+        os.fsync(file.fileno())  # a rename may outlive a power failure that the content does not
+        beside.replace(real)
         is_written = True
+        _sync_folder(real.parent)
 
     with os.fdopen(_lock(beside, mode), "w", encoding="utf-8") as file:
         try:
@@ -97,6 +115,32 @@ def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
         finally:
             if not is_written:
                 beside.unlink(missing_ok=True)
+
+
+def _make_alike(descriptor: int, path: Path) -> None:
+    """Give an open file the owner, the group and the permissions of another, if that is there."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return
+    mine = os.fstat(descriptor)
+    try:
+        if (state.st_uid, state.st_gid) != (mine.st_uid, mine.st_gid):
+            os.fchown(descriptor, state.st_uid, state.st_gid)
+    except PermissionError as error:
+        what = f"its owner and group cannot be kept: change it as its owner, uid {state.st_uid}"
+        raise PermissionError(error.errno, what, str(path)) from error
+    os.fchmod(descriptor, stat.S_IMODE(state.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk; not every folder may be read, nor every one be synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _lock(path: Path, mode: int) -> int:

@@ -112,7 +112,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
         "topics wire",
         "localkafka": "file_locks launch errors",
-        "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts",
+        "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts "
+        "watched",
         "cli": "*",
         "adapter": "channel client errors release "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand

@@ -66,6 +66,7 @@ FIELDS: Final[dict[str, str]] = {
 """Parameters with one text, and what they are here."""
 LISTED: Final[dict[str, str]] = {"USERLIST": "users", "ADDRLIST": "addresses"}
 _KEYWORDS: Final = {name: keyword for keyword, name in (FIELDS | LISTED).items()}
+RUNCHECK: Final = "RUNCHECK"
 NOT_CHECKED: Final = (
     "channel authentication records do not count until ALTER QMGR CHLAUTH(ENABLED); every channel "
     "name is accepted"
@@ -82,6 +83,13 @@ def missing(given: Given) -> str | None:
         return "TYPE"
     needed = _KEYWORDS[NEEDED[str(given["TYPE"][0])]]
     return needed if needed not in given else None
+
+
+def pointless(given: Given) -> str | None:
+    """Say which parameter of DISPLAY CHLAUTH is of who comes, where that is not asked."""
+    if _word(given, "MATCH", "GENERIC") == RUNCHECK:
+        return None
+    return next((word for word in given if word in FIELDS), None)
 
 
 def change(qm: Connection, channel: str, given: Given) -> bool:
@@ -112,7 +120,7 @@ def find(qm: Connection, channel: str, given: Given) -> list[ChannelRule]:
     word = _word(given, "TYPE", "ALL")
     kind = "" if word == "ALL" else word
     match = _word(given, "MATCH", "GENERIC")
-    if match == "RUNCHECK":
+    if match == RUNCHECK:
         return qm.channel_rules(channel, kind, check=True, **_texts(given)).rules
     found = qm.channel_rules("" if channel == "*" and match != "EXACT" else channel, kind).rules
     return [one for one in found if match != "EXACT" or one.profile == channel]

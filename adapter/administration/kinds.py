@@ -11,6 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from adapter.administration.reported import choice, table, text, whole
+from adapter.administration.values import Filter, plain
 from adapter.core.attributes.export import EXPORT
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
@@ -141,6 +142,21 @@ DEFINED = {
 QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
 
 
+def _rows_of_any(words: tuple[str, ...]) -> Table:
+    """Return the rows of several kinds; of those of one name the one that takes most values."""
+    rows: Table = {}
+    for word in words:
+        for name, row in DEFINED[word].every_row.items():
+            known = rows.get(name)
+            if known is None or len(known.choices) < len(row.choices):
+                rows[name] = row
+    return rows
+
+
+ANY_QUEUE = Kind("queue", "QUEUE", "queue", "QUEUE", 2016, _rows_of_any(QUEUE_WORDS))
+"""What may be asked of queues of any kind."""
+
+
 class FoundObject(Struct, frozen=True):
     """One object: its kind, its name, and the values of its attributes by Python name."""
 
@@ -152,6 +168,9 @@ class FoundObject(Struct, frozen=True):
         """Return the value of an attribute; of what has no effect here, the one that holds."""
         return self.values.get(row.name, row.default)
 
-    def has(self, row: AttributeRow) -> bool:
-        """Say whether this object has the attribute."""
-        return row.name in self.kind.every_row
+    def passes(self, condition: Filter) -> bool:
+        """Say whether this object has the attribute that a condition is on, with a value that
+        meets it. The condition may be on the row of another kind, which takes other values.
+        """
+        own = self.kind.every_row.get(condition.row.name)
+        return own is not None and condition.passes(plain(own, self.value(own)))

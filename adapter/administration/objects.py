@@ -80,6 +80,11 @@ def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
     return None
 
 
+def exists(qm: Connection, kind: Kind, name: str) -> bool:
+    """Say whether an object has this name, in which a star stands for nothing else."""
+    return any(one.name == name for one in find(qm, kind, name))
+
+
 def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[FoundObject]:
     """Return what has a queue's name and is of one of these kinds, by name."""
     found = [one for word in words for one in find(qm, DEFINED[word], pattern)]
@@ -89,13 +94,7 @@ def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Foun
 def passing(found: Iterable[FoundObject], filters: Iterable[Filter]) -> list[FoundObject]:
     """Keep what has the attributes that filters are on, with values that pass."""
     conditions = list(filters)
-    return [
-        one
-        for one in found
-        if all(
-            one.has(wanted.row) and wanted.passes(one.value(wanted.row)) for wanted in conditions
-        )
-    ]
+    return [one for one in found if all(map(one.passes, conditions))]
 
 
 def _queues(qm: Connection, pattern: str) -> list[FoundObject]:

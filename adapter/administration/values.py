@@ -37,6 +37,8 @@ NAMES = "NAMES"
 """The one attribute that is a list; the table has its members separated by commas."""
 
 
+BLANKS = " \0"
+"""What fills up a text of MQ's to its length: it is no part of the text. Other blanks are."""
 DIGITS_MAX = 18
 """No number of MQ's is longer; the queue manager checks shorter ones."""
 
@@ -81,9 +83,9 @@ def from_plain(row: AttributeRow, given: Any) -> Any:
             raise NoSuchValueError(f"{row.name} takes one of {taken}, not {given!r}")
         return members(row)[numbers(row).index(given)]
     if row.attribute.keyword == NAMES and isinstance(given, list):
-        return ",".join(str(one).rstrip() for one in given)
+        return ",".join(str(one).rstrip(BLANKS) for one in given)
     if row.type is str and isinstance(given, str):
-        return given.rstrip(" \0")
+        return given.rstrip(BLANKS)
     if type(given) is not row.type:
         raise NoSuchValueError(f"{row.name} takes {row.type.__name__}, not {given!r}")
     return given
@@ -113,7 +115,7 @@ def from_text(row: AttributeRow, given: str) -> Any:
         if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS_MAX):
             raise NoSuchValueError(f"{row.attribute.keyword} takes a whole number, not {word}")
         return int(word)
-    return given.rstrip()
+    return given.rstrip(BLANKS)
 
 
 def fits(name: str, generic: str) -> bool:
@@ -152,9 +154,8 @@ class Filter(Struct, frozen=True):
     operator: int
     want: int | str
 
-    def passes(self, value: Any) -> bool:
-        """Say whether a value of the attribute meets it."""
-        have = plain(self.row, value)
+    def passes(self, have: Plain) -> bool:
+        """Say whether a value of the attribute, as the MQI and PCF know it, meets it."""
         if isinstance(have, list):
             return MEMBERSHIPS[self.operator](have, str(self.want))
         return COMPARISONS[self.operator](have, self.want)
@@ -169,7 +170,7 @@ def filter_on(row: AttributeRow, operator: int, want: int | str) -> Filter:
         raise NoSuchValueError(f"this comparison does not go with {row.attribute.keyword}")
     if isinstance(want, str) is not is_text:
         raise NoSuchValueError(f"{row.attribute.keyword} is not compared with {want!r}")
-    return Filter(row, operator, want.rstrip() if isinstance(want, str) else want)
+    return Filter(row, operator, want.rstrip(BLANKS) if isinstance(want, str) else want)
 
 
 def check_pattern(pattern: str) -> str:

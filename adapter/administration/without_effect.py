@@ -102,6 +102,15 @@ UNAVAILABLE_COMMANDS = {
 """Commands that would promise what does not happen, with what to do instead."""
 OF_MOVERS = frozenset({"SDR", "SVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
 """Types of channels between queue managers, which are read and have no effect."""
+MOVER_KEYWORDS = frozenset(
+    {
+        *("BATCHINT", "BATCHLIM", "CLUSNL", "CLUSTER", "CLWLPRTY", "CLWLRANK", "CLWLWGHT"),
+        *("CMDSCOPE", "CONVERT", "DEFCDISP", "LONGRTY", "LONGTMR", "MCANAME", "MCATYPE", "NETPRTY"),
+        *("PASSWORD", "PROPCTL", "QSGDISP", "SHORTRTY", "SHORTTMR", "SPLPROT", "USERID", "XMITQ"),
+        *("REPLACE", "NOREPLACE", "LIKE", "CHLTABLE", "IGNSTATE", "AUTHREC"),
+    }
+)  # fmt: skip
+"""What their definitions may give, besides attributes that channels for clients have, too."""
 MOVER = {
     "DEFINE": Accepted("channel", 8014, NO_MOVERS),
     "ALTER": Accepted("channel", 8016, NO_MOVERS),

@@ -37,9 +37,9 @@ class DirectoryAddress(Struct, frozen=True):
 
 
 _FORMS = (
-    re.compile(r"\[(?P<host>[^\[\]]+)\](:(?P<port>\d+))?"),  # [IPv6]:PORT
-    re.compile(r"(?P<host>[^()\s]+)\s*\(\s*(?P<port>\d+)\s*\)"),  # HOST(PORT), as in a CONNAME
-    re.compile(r"(?P<host>[^:()\[\]\s]+)(:(?P<port>\d+))?"),  # HOST:PORT
+    re.compile(r"\[(?P<host>[^\[\]]+)\](:(?P<port>\d{1,5}))?"),  # [IPv6]:PORT
+    re.compile(r"(?P<host>[^()\s]+)\s*\(\s*(?P<port>\d{1,5})\s*\)"),  # HOST(PORT), as in a CONNAME
+    re.compile(r"(?P<host>[^:()\[\]\s]+)(:(?P<port>\d{1,5}))?"),  # HOST:PORT
     re.compile(r"(?P<host>[0-9A-Fa-f:]+:[0-9A-Fa-f:]*)(?P<port>(?!))?"),  # bare IPv6
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 
@@ -83,4 +82,4 @@ def _show(event: Event, as_json: bool) -> None:
         return
     more = " ".join(f"{key}={output.escape(value)}" for key, value in event.details.items())
     click.echo(f"{time} {event.kind:<17} {output.escape(event.name) or '-'} {more}")
-    sys.stdout.flush()  # the next one may take a while
+    output.flush()  # the next one may take a while

@@ -10,7 +10,6 @@ import io
 import os
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -52,7 +51,7 @@ class ReadyLine(io.StringIO):
             click.echo(f"queue manager {ready.queue_manager} {does} at {ready.host}:{ready.port}")
             if ready.http:
                 click.echo(f"monitoring: {ready.http}/metrics, /live, /ready and /role")
-        sys.stdout.flush()
+        output.flush()
 
 
 def log_file(name: str) -> Path:

@@ -114,7 +114,7 @@ def end(handle: UUID, error: int | None, description: str | None, cleanup: bool,
     """
     with session(qmgr) as opened:
         opened.end_conversation(handle, error=error, description=description, cleanup=cleanup)
-    click.echo(f"conversation {handle} ended")
+    output.report(f"conversation {handle} ended")
 
 
 @broker.command()

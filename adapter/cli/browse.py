@@ -24,7 +24,7 @@ from adapter.command import options
     help="Then wait, and show each message that arrives, until Ctrl-C.",
 )
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="S",
+    "--timeout", "timeout_s", type=options.RealRange(min=0, min_open=True), metavar="S",
     help="With --follow: end when no message has arrived for this time.",
 )  # fmt: skip
 @messages.selection_option

@@ -69,7 +69,5 @@ def read(rules: TextIO) -> RulesTable:
 
 def summary(counts: dict[str, int], as_json: bool) -> None:
     """Say what was done."""
-    if as_json:
-        output.emit(counts)
-    else:
-        click.echo("\n".join(lines_of(counts)) or "no message was processed")
+    text = "\n".join(lines_of(counts)) or "no message was processed"
+    output.done(text, as_json, **counts)

@@ -14,7 +14,7 @@ import click
 import adapter
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
-from adapter.command import options
+from adapter.command import options, streams
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.errors import Error
 
@@ -36,7 +36,7 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0),
+    type=options.RealRange(min=0),
     metavar="S",
     help="Wait up to this time for each message; by default do not wait.",
 )
@@ -99,9 +99,10 @@ def get(
 def show(message: adapter.Message, as_json: bool, raw: bool) -> None:
     """Print one message, and make sure that it has gone out."""
     if as_json:
+        streams.standard_output()
         output.emit(messages.as_json(message))
         return
-    out: Any = sys.stdout.buffer
+    out: Any = streams.standard_output().buffer
     body = message.body
     if not raw and sys.stdout.isatty():  # a body gives no orders to a terminal
         body = output.escape(body.decode(errors="backslashreplace"), "\n\t").encode()

@@ -36,8 +36,12 @@ def add(name: str, users: tuple[str, ...], path: Path, as_json: bool) -> None:
     A user is named as the queue manager knows it: `mqk connection list` shows that. A running queue
     manager takes the change within seconds; what is open stays open.
     """
-    for one in (name, *users):
-        if why := groups.problem(one):
+    problems = [
+        (name, groups.problem_of_group(name)),
+        *((one, groups.problem(one)) for one in users),
+    ]
+    for one, why in problems:
+        if why:
             raise click.UsageError(f"{one!r}: {why}")
     if ":" in name:
         raise click.UsageError(f"{name!r}: a group has no colon in its name")

@@ -12,8 +12,9 @@ from adapter.command import failures, options
 from adapter.localkafka import detached
 from adapter.localkafka.broker import HEAP_MB
 from adapter.localkafka.detached import Status
+from adapter.setting_rows import PORT_MAX
 
-PORT = click.IntRange(1024, options.PORT_MAX - 100)
+PORT = click.IntRange(1024, PORT_MAX - 100)
 
 
 def data_dir(command: options.Command) -> options.Command:

@@ -45,10 +45,8 @@ def add(path: Path, as_json: bool) -> None:
         key_id = ledger_keys.add(path)
         keys = ledger_keys.read(path)
     seals = id_of(keys.keys[0]).hex() == key_id and keys.seals
-    if as_json:
-        output.emit({"key": key_id, "seals": seals})
-    else:
-        click.echo(f"key {key_id} added to {path}" + (": it seals" if seals else ""))
+    text = f"key {key_id} added to {path}" + (": it seals" if seals else "")
+    output.done(text, as_json, key=key_id, seals=seals)
 
 
 @key.command("list")

@@ -48,9 +48,9 @@ def move(
 ) -> None:
     """Move messages from queue SOURCE to queue TARGET, in the order of delivery.
 
-    All that are available are moved, or those with an id or that fit a selection. Messages keep
-    their fields, their origin and what is left of their expiry; the put time is new and the backout
-    count is 0.
+    As many are moved as there are at the start, or those with an id or that fit a selection.
+    Messages keep their fields, their origin and what is left of their expiry; the put time is new
+    and the backout count is 0.
     """
     if source == target:
         raise click.UsageError("SOURCE and TARGET must be different queues")
@@ -62,10 +62,11 @@ def move(
         qm.queue(target, open_for="output") as given,
     ):
         try:
+            # What is there now, so that a target which leads back to the source has an end.
             most = taken.depth() if count is None else count
             with output.progress("moving", most) as step:
-                while count is None or moved < count:
-                    wanted = unit_size if count is None else min(unit_size, count - moved)
+                while moved < most:
+                    wanted = min(unit_size, most - moved)
                     some = move_unit(qm, taken, given, wanted, header, ids)
                     moved += some
                     step(some)

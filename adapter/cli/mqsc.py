@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import click
@@ -11,7 +10,10 @@ from adapter.administration.mqsc.dump import definitions
 from adapter.administration.mqsc.execute import Script, split_lines
 from adapter.administration.mqsc.written import Problem
 from adapter.cli.connected import connect
-from adapter.command import failures, options
+from adapter.command import failures, options, streams
+
+LINE_MAX = 1_000_000
+"""Characters of a line: commands are much shorter, and standard input may be anything."""
 
 
 @click.command()
@@ -53,14 +55,12 @@ def mqsc(
         return
     lines: Iterable[str] = [line for text in commands for line in split_lines(text)]
     if not commands:
-        lines = sys.stdin
+        streams.standard_input()
+        lines = streams.text_lines(LINE_MAX)
     with connect(qmgr, "mqk mqsc") as qm:
         script = Script(qm, echo=not quiet)
-        try:
-            for line in script.run(lines):
-                click.echo(line)
-        except UnicodeDecodeError as problem:
-            raise failures.Failed(f"standard input is not text in UTF-8: {problem}") from problem
+        for line in script.run(lines):
+            click.echo(line)
     if script.wrong:
         context.exit(failures.WRONG_USE)
     if script.failed:

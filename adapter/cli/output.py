@@ -50,15 +50,34 @@ def emit(value: object) -> None:
     if not text.isprintable():  # JSON has a spelling of its own for these
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
     click.echo(text)
-    sys.stdout.flush()
+    flush()
+
+
+def flush() -> None:
+    """Have what was printed go out at once."""
+    if sys.stdout is not None:  # None: it was closed before the start
+        sys.stdout.flush()
 
 
 def done(text: str, as_json: bool, **figures: object) -> None:
     """Report what a command has done: a sentence, or with --json the figures as one object."""
-    if as_json:
-        emit(figures)
-    else:
-        click.echo(text)
+    report(text, figures if as_json else None)
+
+
+def report(text: str, figures: dict[str, object] | None = None) -> None:
+    """Print what was done, or its figures as JSON. Where that fails the work is done all the same:
+    Failed says so, because a program that tries again does it twice.
+    """
+    try:
+        if figures is not None:
+            emit(figures)
+        else:
+            click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        told = f"{failures.unwritten(problem)}; it is done, and only this report is missing: {text}"
+        raise failures.Failed(told) from problem
 
 
 def listing(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,16 @@ import adapter
 from adapter import texts
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
-from adapter.command import failures, options
+from adapter.command import failures, options, streams
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
-from adapter.errors import Error, InDoubt
+from adapter.errors import Error, InDoubt, MessageTooLong
 
 UNIT_SIZE_MAX = 10_000
 LINES_MAX = 1_000
 """Lines in a unit of those that have come: more are not faster, and the first ones would wait."""
-READ_BYTES = 256 * 1024
-"""Of standard input at a time: it bounds what such a unit has."""
+JSON_LENGTHS = 3
+"""How many times as long as its body a message may be as JSON, which writes bytes as digits."""
 
 GROUPS: Groups = {
     "What is put": ("bodies", "files", "from_json", "unit_size"),
@@ -95,13 +94,13 @@ def properties(
 @click.option(
     "--expiry",
     "expiry_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.RealRange(min=0, min_open=True),
     metavar="SECONDS",
     help="When the message expires; by default never.",
 )
 @click.option(
     "--deliver-after",
-    type=click.FloatRange(min=0),
+    type=options.RealRange(min=0),
     metavar="SECONDS",
     help="Deliver the message this long after the put; by default at once.",
 )
@@ -143,15 +142,18 @@ def put(
     contents = [body.encode() for body in (*given, *bodies)] + [read_file(path) for path in files]
     if from_json and contents:
         raise click.UsageError("--from-json reads standard input: give no BODY, --body or --file")
-    if not contents and sys.stdin.isatty():
-        failures.tell("one message per line, Ctrl-D ends")
-    arrived = ([body] for body in contents) if contents else lines()
+    if not contents:
+        streams.standard_input()
+        if streams.is_terminal():
+            failures.tell("one message per line, Ctrl-D ends")
+    most = MESSAGE_LENGTH_MAX * (JSON_LENGTHS if from_json else 1)
+    arrived = ([body] for body in contents) if contents else lines(most)
     with connect(qmgr, "mqk put") as qm, qm.queue(queue, open_for="output") as opened:
         read: Read = messages.from_json if from_json else bytes
         work = PutCommand(qm, opened, wanted, read, as_json)
         work.all(arrived, unit_size, lines_are_read=not contents)
     if not as_json:
-        click.echo(f"{messages.count_of(work.count)} put on {queue}")
+        output.report(f"{messages.count_of(work.count)} put on {queue}")
 
 
 class PutCommand:
@@ -187,18 +189,24 @@ class PutCommand:
             in_doubt = self._unanswered if isinstance(problem, InDoubt) else 0
             if not self.count and not in_doubt:
                 raise
-            what = f"{problem}; {self._summary(in_doubt)}"
-            if lines_are_read:
-                what += f"; line {self.count + in_doubt + 1} and all after it were not put"
-            raise failures.Failed(what) from problem
+            told = f"{problem}; {self._summary(in_doubt, lines_are_read)}"
+            raise failures.Failed(told) from problem
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            told = f"{failures.unwritten(problem)}; {self._summary(0, lines_are_read)}"
+            raise failures.Failed(told) from problem
         except KeyboardInterrupt:
             failures.tell(f"interrupted; {self._summary(self._unanswered)}")
             raise
 
-    def _summary(self, in_doubt: int) -> str:
-        """Say how many messages are on the queue, and how many more may be."""
+    def _summary(self, in_doubt: int, lines_are_read: bool = False) -> str:
+        """Say how many messages are on the queue, how many more may be, and which are not."""
         told = f"put before: {messages.count_of(self.count)}"
-        return f"{told}, and perhaps {in_doubt} more" if in_doubt else told
+        told += f", and perhaps {in_doubt} more" if in_doubt else ""
+        if lines_are_read:
+            told += f"; line {self.count + in_doubt + 1} and all after it were not put"
+        return told
 
     def _together(self, some: list[bytes]) -> None:
         """Put lines in one unit; one by one if that is refused, to find the first refused one."""
@@ -240,16 +248,17 @@ def in_units(arrived: Iterable[list[bytes]], size: int) -> Iterator[list[bytes]]
         yield some
 
 
-def lines() -> Iterator[list[bytes]]:
-    """Yield the lines of standard input without their ends, each time those that have come."""
-    rest = b""
-    source: Any = sys.stdin.buffer
-    while chunk := source.read1(READ_BYTES):
-        *whole, rest = (rest + chunk).split(b"\n")
-        for at in range(0, len(whole), LINES_MAX):
-            yield [line.removesuffix(b"\r") for line in whole[at : at + LINES_MAX]]
-    if rest:
-        yield [rest.removesuffix(b"\r")]
+def lines(most: int) -> Iterator[list[bytes]]:
+    """Yield the lines of standard input, each time so many of those that have come as a unit takes.
+
+    most: bytes of a line. Raises MessageTooLong.
+    """
+    try:
+        for some in streams.byte_lines(most):
+            for at in range(0, len(some), LINES_MAX):
+                yield some[at : at + LINES_MAX]
+    except streams.LineTooLongError as problem:
+        raise MessageTooLong(f"{problem}: put it with --file, or send less") from problem
 
 
 def read_file(path: Path) -> bytes:

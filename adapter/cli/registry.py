@@ -27,6 +27,8 @@ from adapter.setting_rows import DEFAULT_HTTP_PORT
 DEFAULT_URL = f"http://{http.HOST}:{http.PORT}"
 SUFFIX = ".avsc"
 CONNECT_S = 0.5
+DIGITS_MAX = 18
+"""No id and no version has more."""
 """On this machine it takes no time, unless something drops what is sent."""
 MEANING = f"a queue manager's own on port {DEFAULT_HTTP_PORT}, if it listens; else {DEFAULT_URL}"
 
@@ -115,7 +117,7 @@ def show(name: str, by_id: bool, url: str, as_json: bool) -> None:
     """Print a schema: NAME is SUBJECT (the latest version) or SUBJECT:VERSION."""
     with asking(url) as asked:
         if by_id:
-            if not name.isdecimal():
+            if not _is_number(name):
                 raise click.UsageError(f"an id is a number, not {name!r}")
             found = Registered("", 0, int(name), asked.schema(int(name)))
         else:
@@ -258,9 +260,14 @@ def text_of(name: str, url: str) -> str:
 def find_named(asked: SchemaRegistry, name: str) -> Registered:
     """What SUBJECT or SUBJECT:VERSION names."""
     subject, _, version = name.rpartition(":")
-    if subject and version.isdecimal():
+    if subject and _is_number(version):
         return asked.version(subject, int(version))
     return asked.version(name)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text may be an id or a version."""
+    return text.isdecimal() and len(text) <= DIGITS_MAX
 
 
 def read(path: Path) -> str:

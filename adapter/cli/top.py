@@ -102,7 +102,7 @@ class LiveScreen(Struct):
 @click.option(
     "--interval",
     "interval_s",
-    type=click.FloatRange(0.1, 3600),
+    type=options.RealRange(0.1, 3600),
     default=1.0,
     show_default=True,
     metavar="SECONDS",

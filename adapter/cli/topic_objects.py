@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import click
-
 import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
@@ -76,7 +74,4 @@ def await_figures(
 
 def report(kind: str, name: str, what: str, as_json: bool, key: str = "") -> None:
     """Report what was done to an object. key: in JSON, if that is not what."""
-    if as_json:
-        output.emit({kind: name, key or what: True})
-    else:
-        click.echo(f"{kind} {name} {what}")
+    output.done(f"{kind} {name} {what}", as_json, **{kind: name, key or what: True})

@@ -36,7 +36,7 @@ class Telling(logging.Handler):
     metavar="N", help="Programs that run at a time; while so many run, trigger messages wait.",
 )  # fmt: skip
 @click.option(
-    "--grace", "grace_s", type=click.FloatRange(min=0), default=STOP_GRACE_S, show_default=True,
+    "--grace", "grace_s", type=options.RealRange(min=0), default=STOP_GRACE_S, show_default=True,
     metavar="S", help="How long programs may take to end when the monitor is stopped.",
 )  # fmt: skip
 @options.allowed_programs

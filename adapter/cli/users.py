@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from adapter.cli import output
-from adapter.command import failures, options
+from adapter.command import failures, options, streams
 from adapter.server import credentials
 
+PASSWORD_LINE_MAX = 10_000
 in_file = click.option(
     "--file",
     "path",
@@ -80,7 +80,7 @@ def _users(path: Path) -> dict[str, str]:
 
 
 def _password() -> str:
-    if sys.stdin.isatty():
+    if streams.is_terminal():
         asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return asked
-    return sys.stdin.readline().rstrip("\n")
+    return next(streams.text_lines(PASSWORD_LINE_MAX), "").rstrip("\n")

@@ -44,7 +44,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
     metavar="N", help="Messages that each thread or task gets ahead of the one in hand.",
 )  # fmt: skip
 @click.option(
-    "--stop-timeout", type=click.FloatRange(min=0), default=30.0, show_default=True, metavar="S",
+    "--stop-timeout", type=options.RealRange(min=0), default=30.0, show_default=True, metavar="S",
     help="How long a message in hand may take when the worker is stopped.",
 )  # fmt: skip
 @click.option("--reload", is_flag=True, help="Replace the processes when a file changes.")
@@ -53,15 +53,15 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
     metavar="N", help="How often a message that failed is tried again.",
 )  # fmt: skip
 @click.option(
-    "--retry-backoff", type=click.FloatRange(min=0), default=POLICY.backoff, show_default=True,
+    "--retry-backoff", type=options.RealRange(min=0), default=POLICY.backoff, show_default=True,
     metavar="S", help="Seconds before the first retry; twice as long before each further one.",
 )  # fmt: skip
 @click.option(
-    "--retry-backoff-max", type=click.FloatRange(min=0), default=POLICY.backoff_max,
+    "--retry-backoff-max", type=options.RealRange(min=0), default=POLICY.backoff_max,
     show_default=True, metavar="S", help="The longest time before a retry.",
 )  # fmt: skip
 @click.option(
-    "--retry-jitter", type=click.FloatRange(0, 1), default=POLICY.jitter, show_default=True,
+    "--retry-jitter", type=options.RealRange(0, 1), default=POLICY.jitter, show_default=True,
     metavar="SHARE", help="Up to this share longer, at random.",
 )  # fmt: skip
 @click.option(

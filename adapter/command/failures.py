@@ -66,15 +66,20 @@ def report_expected(problem: Error) -> int:
     return problem.exit_status if isinstance(problem, StartError) else FAILED
 
 
+def unwritten(problem: OSError) -> str:
+    """Say that standard output could not be written, and why."""
+    return f"cannot write the output: {problem.strerror or type(problem).__name__}"
+
+
 def system(problem: OSError) -> int:
     """A file or a folder that the operating system refused, or a disk that has no room."""
     if debugging():
         traceback.print_exception(problem)
-    reason = problem.strerror or type(problem).__name__
     if problem.filename:
+        reason = problem.strerror or type(problem).__name__
         tell(f"cannot access {problem.filename}: {reason}; check the path and its permissions")
     else:
-        tell(f"cannot write the output: {reason}; free some space, and try again")
+        tell(f"{unwritten(problem)}; free some space, and see what is done before you try again")
     return FAILED
 
 

@@ -6,7 +6,7 @@ This module knows how values are written on a command line; it must not know wha
 from __future__ import annotations
 
 import functools
-import sys
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +16,11 @@ from msgspec import Struct
 
 from adapter import config, texts
 from adapter.allowed import AllowedPrograms
-from adapter.command import default_kafka, failures
+from adapter.command import default_kafka, failures, streams
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
-PORT_MAX = 65535
 OF_JAVA_CLIENTS = {
     "sasl.jaas.config": "sasl.username and sasl.password",
     "ssl.truststore.location": "ssl.ca.location, with the certificates in PEM",
@@ -37,13 +36,23 @@ OF_JAVA_CLIENTS = {
 
 def address(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
     """Read HOST:PORT; a host alone means port 1414."""
-    host, colon, port = value.rpartition(":")
-    if not colon:
-        host, port = value, DEFAULT_ADDRESS.rpartition(":")[2]
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > PORT_MAX:
-        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as {DEFAULT_ADDRESS}")
-    return host, int(port)
+    try:
+        return config.read_address(value)
+    except ValueError as wrong:
+        raise click.BadParameter(str(wrong)) from wrong
+
+
+class RealRange(click.FloatRange):
+    """A number of a range. Python reads nan as a number, which is beyond no bound."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read a number."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
 
 
 def settings(
@@ -112,7 +121,7 @@ def confirmation(question: str, if_given: str = "") -> Callable[[Command], Comma
     def wrap(command: Command) -> Command:
         @functools.wraps(command)
         def asking(yes: bool, **arguments: Any) -> Any:
-            wanted = not yes and arguments.get(if_given, True) and sys.stdin.isatty()
+            wanted = not yes and arguments.get(if_given, True) and streams.is_terminal()
             if wanted and not click.confirm(question.format(**arguments), err=True):
                 raise failures.Failed("nothing was done")
             return command(**arguments)

@@ -5,11 +5,15 @@ A command stops its work, and then ends; this module must not know what the work
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from adapter import watched
+from adapter.command import failures
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
@@ -34,8 +38,7 @@ def ending(stop: Callable[[], None]) -> Iterator[None]:
             stop()
 
     before = {number: signal.signal(number, note) for number in NUMBERS}
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
+    thread = watched.thread("ending", call, _end)
     try:
         yield
     finally:
@@ -45,3 +48,9 @@ def ending(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
     if signal.SIGINT in came:
         raise KeyboardInterrupt
+
+
+def _end(why: str) -> None:
+    """End the process at once: its work was not told to end, and would go on for ever."""
+    failures.tell(f"it cannot end in its own way: {why}")
+    os._exit(failures.FAILED)

@@ -17,6 +17,7 @@ from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.authorities import CONNECT, AuthorityRecord, Denial
+from adapter.core.contract.channel_rules import ChannelRule, SetChannelRule
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
@@ -365,6 +366,11 @@ def judge(qm: QueueManager, asked: VisitorRequest) -> VisitorDecision:
 def permissions_of(qm: QueueManager, command: Any) -> list[AuthorityRecord]:
     """Return the authority records that a command which sets permissions may change."""
     return permissions.records_of(qm, command)
+
+
+def channel_rules_of(qm: QueueManager, command: SetChannelRule) -> list[ChannelRule]:
+    """Return the channel authentication records that a command may change."""
+    return channel_rules.meant(qm, command)
 
 
 def may_change(qm: QueueManager, connection: int, queue: str) -> bool:

@@ -18,6 +18,7 @@ from adapter.core.attributes.objects import (
     AuthInfoAttributes,
 )
 from adapter.core.contract.authorities import Denial, words_of
+from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.visitors import VisitorDecision, VisitorRequest
 from adapter.core.model.broker_queue import key_of
@@ -93,12 +94,7 @@ class Inquiries:
             found = queue.attributes if queue is not None else None
         if found is None:
             return None
-        rows = (
-            (one.name, getattr(found, one.name), one.default)
-            for one in fields(found)
-            if one.name not in TIMES
-        )
-        return {name: value for name, value, default in rows if value != default}
+        return fields_of(found, TIMES)
 
     def authorities_of(
         self, object_type: str, profile: str, users: list[str], groups: list[str]
@@ -124,11 +120,28 @@ class Inquiries:
             return None  # of a name that no object can have
         return {_entity(one.entity, one.is_group): _words(one.bits) for one in found}
 
+    def channel_rules_of(self, command: SetChannelRule) -> dict[str, Any] | None:
+        """The channel authentication records that a command may change, by what they are of."""
+        if self._qm is None:
+            return None
+        found = dispatch.channel_rules_of(self._qm, command)
+        return {" ".join(filter(None, one.key)): fields_of(one) for one in found}
+
     def queue_of(self, connection: int, handle: int) -> str:
         """The name of the queue that a connection has open under a handle; "" if it has none."""
         known = None if self._qm is None else self._qm.connections.get(connection)
         found = known.handles.get(handle) if known is not None else None
         return found.name if found is not None else ""
+
+
+def fields_of(found: Struct, without: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return the fields that are not as they are by default."""
+    rows = (
+        (one.name, getattr(found, one.name), one.default)
+        for one in fields(found)
+        if one.name not in without
+    )
+    return {name: value for name, value, default in rows if value not in (default, [])}
 
 
 def _entity(name: str, is_group: bool) -> str:

@@ -24,20 +24,27 @@ from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.authorities import ALL, Denial, words_of
 from adapter.core.contract.authority_commands import DeleteAuthority, PermissionChange, SetAuthority
 from adapter.core.contract.broker import BrokerPermit
+from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.msmq import MsmqPermit
 from adapter.core.contract.parties import Party, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused, Result
 from adapter.core.contract.traits import Audit
-from adapter.owner.inquiries import Inquiries
+from adapter.owner.inquiries import Inquiries, fields_of
 
 OF_COMMANDS = "mqk "
 """What the application begins with that a command of mqk says it is."""
 
 TRUSTED = (Proof.OPERATOR, Proof.OWN, Proof.CONTEXT)
-DETAILS = ("attributes", "replace", "purge", "add", "remove", "users", "groups", "reset")
+DETAILS = (
+    *("attributes", "replace", "purge", "add", "remove", "users", "groups", "reset", "action"),
+    "to",
+)
+NOT_OF_RULE = frozenset({"profile", "kind", "action", "users"})
+"""Of a channel authentication record: they are in a note by themselves."""
 BITS = ("add", "remove")
+DONE: Final = {"outcome": "done"}
 DETAIL_LENGTH_MAX: Final = 8_000
 FAILURES_MAX: Final = 50
 """Refusals on record in FAILURES_S: who is refused again and again must not fill the ledger. How
@@ -104,6 +111,8 @@ class AuditTrail:
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
         if changes := getattr(command, "changes", None):
             details["changes"] = [_change(one) for one in changes]
+        if isinstance(command, SetChannelRule):  # its address is not that of the client
+            details["rule"] = fields_of(command, NOT_OF_RULE)
         details |= {one: " ".join(words_of(details[one])) for one in BITS if one in details}
         facts = {"command": what, "object": name, **by(connection, party), **details}
         self._asked[at] = CommandNote(facts, looks)
@@ -151,10 +160,19 @@ class AuditTrail:
         self._failure(on_record.NOT_AUTHENTICATED, user, facts)
 
     def visited(
-        self, command: str, name: str, party: Party, outcome: dict[str, str], **details: Any
+        self,
+        command: str,
+        name: str,
+        party: Party | None,
+        outcome: dict[str, str],
+        connection: int = 0,
+        **details: Any,
     ) -> None:
-        """Note an administrative command that came without a connection, and what came of it."""
-        facts = {"command": command, "object": name, **by(0, party), **details}
+        """Note an administrative command that is no matter of core, and what came of it.
+
+        connection: 0: it has none.
+        """
+        facts = {"command": command, "object": name, **by(connection, party), **details}
         self._command(CommandNote(facts, None), outcome)
 
     def browsed(
@@ -182,7 +200,8 @@ class AuditTrail:
         changed = _difference(noted.before, noted.after)
         facts = {**noted.facts, **outcome, **changed}
         if changed:
-            facts.pop("attributes", None)  # they are among what has changed
+            for given in ("attributes", "rule"):  # they are among what has changed
+                facts.pop(given, None)
         name = facts.pop("object")
         self._note(on_record.COMMAND, str(name), facts)
 
@@ -203,7 +222,7 @@ class AuditTrail:
         """Put something on record in the next turn of the loop: the owner may be in a step now."""
         if not self.is_on:
             return
-        details = {key: _text(value) for key, value in facts.items() if value not in ("", None)}
+        details = {key: _text(value) for key, value in facts.items() if value not in ("", None, {})}
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write_all)
         self._waiting.append(AuditNote(kind, name, details))
@@ -244,6 +263,8 @@ def _looking(
         return lambda: inquiries.authorities_of(
             command.object_type, command.profile, command.users, command.groups
         )
+    if isinstance(command, SetChannelRule):
+        return lambda: inquiries.channel_rules_of(command)
     if isinstance(command, MsmqPermit | BrokerPermit):
         return lambda: inquiries.permissions_of(command)
     kind = str(words.get("kind", "queue"))
@@ -279,7 +300,7 @@ def _text(value: Any) -> str:
 
 def _outcome(result: Result) -> dict[str, str]:
     if not isinstance(result, Refused):
-        return {"outcome": "done"}
+        return DONE
     known = result.reason in set(Reason)
     reason = Reason(result.reason).name if known else str(result.reason)
     return {"outcome": "refused", "reason": reason}

@@ -42,7 +42,7 @@ class Credentials:
         """Raises StartError if the file cannot be read, or holds something else."""
         self._path = path
         self._hasher = PasswordHasher()
-        self._read_as = texts.NO_MARK
+        self._changes = texts.Changes(path)
         self._hashes: dict[str, str] = {}
         self._lock = threading.Lock()
         self._key = secrets.token_bytes()
@@ -100,15 +100,10 @@ class Credentials:
         return hmac.digest(self._key, b"".join(b"%d:%s" % (len(p), p) for p in parts), "sha256")
 
     def _look(self) -> None:
-        """Read the file if it is not as it was. If it cannot be read, no client is admitted."""
-        try:
-            mark = texts.mark_of(self._path)
-            if mark != self._read_as:
+        """Read the file if it is not as it was. Raises StartError: then no client is admitted."""
+        with self._changes.reading() as has_changed:
+            if has_changed:
                 self._hashes = read(self._path)
-                self._read_as = mark
-        except OSError as error:
-            self._hashes = {}
-            raise StartError(f"{self._path}, the file of users, cannot be read: {error}") from error
 
 
 def read(path: Path) -> dict[str, str]:

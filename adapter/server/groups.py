@@ -25,6 +25,7 @@ from adapter.errors import StartError
 FILE_BYTES_MAX = 16 * 1024 * 1024
 LOOK_S = 2.0
 MODE = 0o640
+COMMENT = "#"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 Members = dict[str, list[str]]
@@ -40,8 +41,12 @@ class UserGroups:
     def __init__(self, path: Path | None) -> None:
         """path: None for no file. Raises StartError for one that is no such file, or not read."""
         self._path = path
-        self._mark = texts.mark_if_there(path) if path is not None else texts.NO_MARK
-        self._read = by_user(read(path)) if path is not None else {}
+        self._changes = texts.Changes(*([path] if path is not None else []))
+        self._read: GroupsByUser = {}
+        self._fault = ""
+        if path is not None:
+            with self._changes.reading():
+                self._read = by_user(read(path))
         self._watch: asyncio.Task[None] | None = None
 
     @property
@@ -53,17 +58,17 @@ class UserGroups:
         """Read the file again if it is not as it was; whether groups are others now."""
         if self._path is None:
             return False
+        before = self._read
         try:
-            mark = texts.mark_if_there(self._path)
-            if mark == self._mark:
-                return False
-            self._mark = mark
-            found = by_user(read(self._path))
+            with self._changes.reading() as has_changed:
+                if has_changed:
+                    self._read = by_user(read(self._path))
+            self._fault = ""
         except StartError as error:
-            log.error("the groups of users stay as they were", reason=str(error))
-            return False
-        before, self._read = self._read, found
-        return found != before
+            if self._fault != str(error):  # it is read again at each look
+                self._fault = str(error)
+                log.error("the groups of users stay as they were", reason=self._fault)
+        return self._read != before
 
     def watch(self, know: Callable[[GroupsByUser], None], broke: Callable[[str], None]) -> None:
         """Have know called with the groups whenever they change, on this event loop, until stop().
@@ -99,10 +104,10 @@ def read(path: Path) -> Members:
         )
     members: Members = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or line.startswith(COMMENT):
             continue
         group, _, user = line.partition(":")
-        if problem(group) or problem(user):
+        if problem_of_group(group) or problem(user):
             raise StartError(
                 f"{path}, line {number}: GROUP:USER was expected, as `mqk group add` writes it"
             )
@@ -119,6 +124,13 @@ def problem(name: str) -> str:
     if name == EVERYONE:
         return f"all clients are in the group {EVERYONE}"
     return ""
+
+
+def problem_of_group(name: str) -> str:
+    """Say why a name cannot be that of a group in the file; "" if it can."""
+    if name.startswith(COMMENT):
+        return f"{name} begins with {COMMENT}, as comments in the file do"
+    return problem(name)
 
 
 def by_user(members: Members) -> GroupsByUser:

@@ -32,6 +32,7 @@ FORGET_S = 600.0
 """Wrong passwords count until so long after the last one."""
 NETWORK_BITS = 64
 """Of an IPv6 address that one customer of a network has to itself."""
+GONE = "the client has gone"
 
 What = TypeVar("What")
 
@@ -161,7 +162,16 @@ class Guesses(Generic[What]):
             self._wrong.popitem(last=False)
 
     def _drop_unwanted(self, address: str) -> None:
-        self._keep(address, [one for one in self._waiting.get(address, []) if one.wanted()])
+        """Refuse attempts whose client has gone: what waits for their outcome would do so for
+        ever.
+        """
+        gone: list[Attempt[What]] = []
+        there: list[Attempt[What]] = []
+        for attempt in self._waiting.get(address, []):
+            (there if attempt.wanted() else gone).append(attempt)
+        self._keep(address, there)
+        for attempt in gone:
+            self._refuse(attempt, GONE)
 
     def _keep(self, address: str, attempts: list[Attempt[What]]) -> None:
         if attempts:

@@ -165,6 +165,12 @@ def ready_to_follow(server: ServerView) -> Readiness:
     return Readiness(health.queue_manager, health.state, not reason, reason, standbys)
 
 
+def serves_or_follows(server: ServerView) -> Health:
+    """Say whether requests are served, or a standby is ready to take over."""
+    is_standby = server.state is OwnerState.FOLLOWING
+    return ready_to_follow(server) if is_standby else serves(server)
+
+
 def lags(figures: ServerFigures) -> list[Lag]:
     """Return the standbys of an owner, or the standby that this process is."""
     roles = figures.roles
@@ -245,8 +251,8 @@ class Monitor:
             return await handler(request)
         names_a_user = "Authorization" in request.headers or (peer and peer.certificate)
         if request.path in (LIVE, READY) and not names_a_user:
-            if request.path == READY and not request.query:
-                handler = self._answer(serves)  # who hears a word costs no figures
+            if request.path == READY:
+                handler = self._ready_in_a_word
             status = (await handler(request)).status
             return web.Response(text=WORDS.get(status), status=status)
         if self._users is None:
@@ -275,11 +281,23 @@ class Monitor:
             self._anew_s = loop.time() + PAUSE_SHARE * (loop.time() - began_s)
 
     async def _ready(self, request: web.Request) -> web.Response:
+        return await self._say(request, ready, ready_to_follow)
+
+    async def _ready_in_a_word(self, request: web.Request) -> web.Response:
+        """Answer who hears no more than a word: that costs no figures, but of a standby its own."""
+        return await self._say(request, serves, serves_or_follows)
+
+    async def _say(
+        self,
+        request: web.Request,
+        question: Callable[[ServerView], Health],
+        of_standby: Callable[[ServerView], Health],
+    ) -> web.Response:
         asked = request.query.get("standby", "")
         if asked not in ("", "ok"):
             text = f"/ready?standby={html.escape(asked)}: use standby=ok, or leave it out\n"
             return web.Response(text=text, status=400)
-        return await self._answer(ready_to_follow if asked else ready)(request)
+        return await self._answer(of_standby if asked else question)(request)
 
     def _answer(
         self, question: Callable[[ServerView], Health]

@@ -160,7 +160,7 @@ class HttpUsers:
         if isinstance(who, Principal):
             names = (names_of(peer.certificate, one) for one in ("subject", "issuer"))
             return Party(APPLICATION, who, peer.address, 0, "", peer.host, *names)
-        if user:
+        if header or peer.certificate:  # who gives nothing is only asked for something
             self.visitors.audit.not_authenticated(user, peer.address, APPLICATION, who)
         return who
 

@@ -52,8 +52,9 @@ REFUSALS: Final = frozenset({19, 32, 34, 48, 49, 50, 53})
 
 
 class KnownUser(Struct, frozen=True):
-    """What a directory has said. until_s: how long that counts."""
+    """What a directory has said of a user. password: its digest; until_s: how long it counts."""
 
+    password: bytes
     groups: tuple[str, ...]
     until_s: float
 
@@ -90,8 +91,7 @@ class LdapUsers:
         self._attribute = settings.user_dn.partition("=")[0].strip()
         self._lock = threading.Lock()
         self._key = secrets.token_bytes()
-        self._known: OrderedDict[bytes, KnownUser] = OrderedDict()
-        self._groups: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._known: OrderedDict[str, KnownUser] = OrderedDict()
         self._silent_until_s = 0.0
         try:
             self._tls = CheckedTls(ssl.create_default_context(cafile=settings.ca or None))
@@ -103,11 +103,10 @@ class LdapUsers:
         """Whether the password was right lately, at once; None: the directory is to be asked."""
         digest = self._digest(user, password)
         with self._lock:
-            found = self._known.get(digest)
-            if found is None or found.until_s <= self._monotonic():
-                self._known.pop(digest, None)
+            found = self._known.get(user)
+            if found is None or found.password != digest or found.until_s <= self._monotonic():
                 return None
-            self._known.move_to_end(digest)
+            self._known.move_to_end(user)
         return True
 
     def is_right(self, user: str, password: str) -> bool:
@@ -127,17 +126,17 @@ class LdapUsers:
             return False
         with self._lock:
             until_s = self._monotonic() + KNOWN_S
-            self._known[self._digest(user, password)] = KnownUser(groups, until_s)
-            self._groups[user] = groups
-            for kept in (self._known, self._groups):
-                if len(kept) > KNOWN_MAX:
-                    kept.popitem(last=False)
+            self._known[user] = KnownUser(self._digest(user, password), groups, until_s)
+            self._known.move_to_end(user)
+            if len(self._known) > KNOWN_MAX:
+                self._known.popitem(last=False)
         return True
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """Return the groups of a user whose password was right."""
         with self._lock:
-            return self._groups.get(user, ())
+            found = self._known.get(user)
+        return found.groups if found is not None else ()
 
     def _ask(self, user: str, password: str) -> tuple[str, ...] | None:
         """Return a user's groups; None if the user or the password is wrong."""

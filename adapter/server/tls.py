@@ -47,21 +47,20 @@ class ServerTls:
     def __init__(self, settings: TlsSettings) -> None:
         """Raises StartError if a file cannot be used."""
         self._settings = settings
-        self._read_as = _marks(settings)
-        self.context = AlertingContext(_context(settings))
+        paths = (settings.certificate, settings.key, settings.key_password_file, settings.client_ca)
+        self._changes = texts.Changes(*(Path(path) for path in paths if path))
+        self.context: AlertingContext
+        self.look()
 
     def look(self) -> bool:
         """Read certificate and key again if a file has changed; whether that was so.
 
         Connections that are there stay. Raises StartError: the old ones stay in use then.
         """
-        marks = _marks(self._settings)
-        if marks == self._read_as:
-            return False
-        self._read_as = marks
-        made = _context(self._settings)  # first, so that files that do not fit change nothing
-        self.context = AlertingContext(made)
-        return True
+        with self._changes.reading() as has_changed:
+            if has_changed:
+                self.context = AlertingContext(_context(self._settings))
+        return has_changed
 
     def user_of(self, certificate: Mapping[str, Any] | None) -> str:
         """Return who a client is by the certificate that it has shown; "" if it has shown none.
@@ -179,8 +178,3 @@ def _check_secret(path: str, what: str) -> None:
         raise StartError(f"TLS: {path} cannot be read: {error.strerror or error}") from error
     if why := texts.why_not_private(Path(path)):
         raise StartError(f"TLS: {path} holds {what}, and {why}")
-
-
-def _marks(settings: TlsSettings) -> list[texts.Mark]:
-    paths = (settings.certificate, settings.key, settings.key_password_file, settings.client_ca)
-    return [texts.mark_if_there(Path(path)) for path in paths if path]

@@ -83,6 +83,7 @@ class TlsListener:
         self._handshakes: dict[socket.socket, Shaking] = {}
         """Those under way, the oldest first."""
         self._silent_until_s = 0.0
+        self._fault = ""
         self.refused = 0
         """Connections whose handshake failed, or was ended for one that came later."""
 
@@ -198,8 +199,11 @@ class TlsListener:
         try:
             if self._tls.look():
                 log.info("certificate read again")
+            self._fault = ""
         except StartError as error:
-            log.error("the certificate before stays in use", reason=str(error))
+            if self._fault != str(error):  # the files are read again at each look
+                self._fault = str(error)
+                log.error("the certificate before stays in use", reason=self._fault)
 
 
 def _owner_of(address: str) -> str:

@@ -51,7 +51,7 @@ class KeyFile:
     def __init__(self, path: Path) -> None:
         """Raises StartError."""
         self._path = path
-        self._read_as = texts.NO_MARK
+        self._changes = texts.Changes(path)
         self._keys: Sequence[TokenKey] = ()
         try:
             self.keys()
@@ -61,14 +61,12 @@ class KeyFile:
     def keys(self) -> Sequence[TokenKey]:
         """Return the keys. Raises TokenRefused: then no token can be checked."""
         try:
-            mark = texts.mark_of(self._path)
-            if mark != self._read_as:
-                content = texts.read_bytes(self._path, token_keys.KEYS_BYTES_MAX)
-                self._keys = token_keys.parse(content)
-                self._read_as = mark
-        except (OSError, texts.UnreadableTextError, KeyUnusable) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            text = f"{self._path} holds no keys for tokens: {why}"
+            with self._changes.reading() as has_changed:
+                if has_changed:
+                    content = texts.read_bytes(self._path, token_keys.KEYS_BYTES_MAX)
+                    self._keys = token_keys.parse(content)
+        except (texts.UnreadableTextError, KeyUnusable) as error:
+            text = f"{self._path} holds no keys for tokens: {error}"
             raise TokenRefused(text, NOT_NOW) from error
         return self._keys
 

@@ -110,7 +110,9 @@ def _of_entry(entry: object) -> TokenKey:
     if not isinstance(entry, Mapping):
         raise KeyUnusable("an entry is no key")
     kind, ident = entry.get("kty"), entry.get("kid", "")
-    if entry.get("use", "sig") != "sig" or "verify" not in entry.get("key_ops", ("verify",)):
+    operations = entry.get("key_ops", ["verify"])
+    is_for_signatures = isinstance(operations, list) and "verify" in operations
+    if entry.get("use", "sig") != "sig" or not is_for_signatures:
         raise KeyUnusable(f"key {ident!r} is not for signatures")
     if "d" in entry:
         raise KeyUnusable(f"key {ident!r} is a private key")

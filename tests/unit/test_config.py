@@ -268,6 +268,23 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ("jwt_keys = 'k'\njwt_issuer = 'i'", "jwt_keys is set, and jwt_audience not"),
         ("jwt_keys = 'http://keys.example.org/k'", "it is a file, or a URL that begins with https"),
         ("a = ", "is not TOML: "),
+        ("a = " + "[" * 20_000 + "]" * 20_000, "has too many lists or tables in each other"),
+        ("a = " + "9" * 5_000, "is not TOML: "),
+        ('listen = "localhost:' + "9" * 5_000 + '"', "it is HOST:PORT"),
+        *(
+            (f'{key} = "{value}\\n"', f"{key} is '{value}")
+            for key, value in {
+                "queue_manager": "QM1",
+                "listen": "localhost",
+                "http_listen": "localhost:1",
+                "listen_unix": "auto",
+                "schema_topic": "_schemas",
+                "schema_registry": "topic",
+                "ldap_server": "ldaps://h",
+                "ldap_user_dn": "uid={},o=x",
+                "jwt_keys": "file",
+            }.items()
+        ),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(content: str, words: str, tmp_path: Path) -> None:

@@ -56,12 +56,28 @@ def test_a_file_that_others_may_use_is_not_private(tmp_path: Path) -> None:
 
 def test_a_file_that_is_replaced_within_one_tick_of_the_clock_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "users"
-    marks = set()
-    for text in ("ann:1", "ann:2"):
-        texts.replace(path, text, 0o600)
-        os.utime(path, (0, 0))
-        marks.add(texts.mark_of(path))
-    assert len(marks) == 2
+    changes = texts.Changes(path)
+    seen = []
+    for text in ("ann:1", "ann:1", "ann:2"):
+        if not path.exists() or path.read_text() != text:
+            texts.replace(path, text, 0o600)
+            os.utime(path, (0, 0))
+        with changes.reading() as has_changed:
+            seen.append(has_changed)
+    assert seen == [True, False, True]
+
+
+def test_a_file_that_could_not_be_read_is_to_be_read_again(tmp_path: Path) -> None:
+    changes = texts.Changes(tmp_path / "here", tmp_path / "there")
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), changes.reading() as has_changed:
+            assert 1 // (not has_changed)
+    for is_first in (True, False):
+        with changes.reading() as has_changed:
+            assert has_changed is is_first
+    (tmp_path / "there").touch()
+    with changes.reading() as has_changed:
+        assert has_changed
 
 
 def test_processes_that_change_a_file_at_once_do_not_undo_each_other(tmp_path: Path) -> None:
@@ -103,3 +119,47 @@ def test_the_wait_for_another_process_has_a_bound(
         pytest.raises(TimeoutError, match="another process is changing it"),
     ):
         texts.replace(tmp_path / "file", "x", 0o600)
+
+
+def test_a_file_that_is_written_anew_keeps_its_permissions_and_is_no_other_for_a_link(
+    tmp_path: Path,
+) -> None:
+    path, link = tmp_path / "file", tmp_path / "links" / "link"
+    link.parent.mkdir()
+    link.symlink_to("../file")
+    texts.replace(link, "1", 0o600)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("1", 0o600)
+    path.chmod(0o644)
+    texts.replace(link, "2", 0o600)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("2", 0o644)
+    assert link.is_symlink()
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["file", "link", "links"]
+
+
+def test_a_file_that_is_written_anew_keeps_its_owner_or_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root may give files away: another account's is stood for by what stat says."""
+    path = tmp_path / "file"
+    path.write_text("old")
+    given: list[tuple[int, int]] = []
+    state = path.stat()
+    other = os.stat_result((*state[:4], state.st_uid + 1, state.st_gid + 2, *state[6:]))
+    real = Path.stat
+
+    def stat(self: Path, **options: bool) -> os.stat_result:
+        return other if self == path else real(self, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(os, "fchown", lambda _file, *owner: given.append(owner))
+    texts.replace(path, "new", 0o600)
+    assert given == [(state.st_uid + 1, state.st_gid + 2)]
+
+    def refuse(*_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    with pytest.raises(PermissionError, match="its owner and group cannot be kept"):
+        texts.replace(path, "newer", 0o600)
+    assert path.read_text() == "new"
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]

@@ -85,7 +85,12 @@ PYTHON_NAME = re.compile(r"\b(?P<name>[a-z]+(?:_[a-z]+)+)\b(?:=(?P<value>True|Fa
 
 def message(number: int, severity: str, sentence: str) -> str:
     """Write one numbered message. severity: I, W or E."""
-    return f"AMQ{number:04}{severity}: {sentence}"
+    return f"AMQ{number:04}{severity}: {printable(sentence)}"
+
+
+def printable(text: str) -> str:
+    """Return a text with a dot for each sign that would move a terminal's cursor."""
+    return "".join(one if one.isprintable() else "." for one in text)
 
 
 WARNING = re.compile(r"AMQ\d{4}W: ")
@@ -166,8 +171,8 @@ def _keyword(match: re.Match[str]) -> str:
 
 
 def shown_value(row: AttributeRow, value: object) -> str:
-    """Write an attribute and its value. What would move a terminal's cursor becomes a dot."""
-    written = "".join(one if one.isprintable() else "." for one in text(row, value))
+    """Write an attribute and its value."""
+    written = text(row, value)
     return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"
 
 
@@ -195,7 +200,7 @@ def shown(found: FoundObject, wanted: frozenset[str]) -> list[str]:
     """Show one object in columns. wanted: Python names of attributes; its type comes first."""
     kind = found.kind
     cells = [f"{kind.name_keyword}({found.name})"]
-    rows = [row for row in kind.every_row.values() if row.name in wanted and found.has(row)]
+    rows = [row for row in kind.every_row.values() if row.name in wanted]
     rows.sort(key=lambda row: (row not in kind.always, row.attribute.keyword))
     cells += [shown_value(row, found.value(row)) for row in rows]
     heading = message(number_of("DISPLAY", kind), "I", f"{kind.noun} details:")
@@ -205,7 +210,7 @@ def shown(found: FoundObject, wanted: frozenset[str]) -> list[str]:
 def columns(cells: list[str]) -> list[str]:
     """Write cells in two columns; long ones have a line of their own."""
     lines, line = [], ""
-    for cell in cells:
+    for cell in map(printable, cells):
         if line and len(line) < COLUMN and len(cell) < COLUMN:
             lines.append(f"   {line.ljust(COLUMN)}{cell}")
             line = ""

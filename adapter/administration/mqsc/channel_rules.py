@@ -15,7 +15,9 @@ from adapter.core.contract.channel_rules import ChannelRule
 
 SET_DONE, DETAILS = 8877, 8878
 SHOWN_WORDS = frozenset(
-    {"ALL", "USERLIST", "ADDRLIST", "MCAUSER", "USERSRC", "WARN", "DESCR", "CHCKCLNT"}
+    {"ALL", "ALTDATE", "ALTTIME", "USERSRC", "WARN", "CHCKCLNT", "CUSTOM"}
+    | channel_rules.FIELDS.keys()
+    | channel_rules.LISTED.keys()
 )
 """Those of DISPLAY that take no value; they make no difference: all is shown."""
 
@@ -39,9 +41,12 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
     kept = tuple(
         one
         for one in statement.parameters
-        if one.keyword not in SHOWN_WORDS and (one.values or one.keyword in ("TYPE", "MATCH"))
+        if one.keyword not in SHOWN_WORDS or one.values is not None
     )
     given = meaning.check_parameters(channel_rules.SHOWN, replace(statement, parameters=kept))
+    other = channel_rules.pointless(given)
+    if other:
+        raise NotMqscError(f"{other} is given with MATCH(RUNCHECK) only", other)
     found = channel_rules.find(qm, statement.name, given)
     if not found:
         raise RefusedError(answers.nothing_fits("channel authentication record"))

@@ -21,7 +21,7 @@ from adapter.administration.mqsc.written import (
     left_out,
     write_list,
 )
-from adapter.administration.values import NAMES, members, text
+from adapter.administration.values import BLANKS, NAMES, members, text
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
@@ -124,12 +124,11 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     parameters, problems = [], []
     for row in [*always, *rows]:
         written = parameter(row, one.value(row))
-        if is_one_line(written):
+        problem = _problem_with(row, one.value(row), written)
+        if not problem:
             parameters.append(written)
         else:
-            problems.append(
-                f"{row.attribute.keyword} of {one.kind.noun} {one.name} has a line break"
-            )
+            problems.append(f"{row.attribute.keyword} of {one.kind.noun} {one.name} {problem}")
     named = f"{one.kind.word}({quote(one.name)})"
     if one.kind.kind == QUEUE_MANAGER:
         lines = ["ALTER QMGR", *parameters]
@@ -159,6 +158,15 @@ def _is_written(one: FoundObject, row: AttributeRow) -> bool:
         # The topic string is the whole one; a managed queue is another one when it is made again.
         return row.name != "topic_object" and not (is_managed and row.name == "destination")
     return True
+
+
+def _problem_with(row: AttributeRow, value: Any, written: str) -> str:
+    """Say why a value would not be read again as it is; "" if it would."""
+    if not is_one_line(written):
+        return "has a line break"
+    if row.type is str and not members(row) and value.endswith(tuple(BLANKS)):
+        return "ends with a blank, which no command keeps"
+    return ""
 
 
 def parameter(row: AttributeRow, value: Any) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
 from adapter.administration import objects, senders, without_effect
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.kinds import ANY_QUEUE, DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, authority_records, channel_rules, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
 from adapter.administration.mqsc.text import NotMqscError, RefusedError, ScriptLine, lines_of, quote
@@ -155,6 +155,7 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
             if statement.verb == "DEFINE" or not by_id:
                 raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
         if word == "CHANNEL" and verb in without_effect.MOVER and meaning.is_of_mover(statement):
+            meaning.check_mover(kind, statement)
             yield answers.acceptance_of(without_effect.MOVER[verb], statement.name)
             return
         try:
@@ -202,7 +203,7 @@ def _alter(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
         objects.alter(qm, kind, name, given.attributes)
     elif not given.named:
         raise NotMqscError(f"ALTER {kind.word} names no attribute to change", kind.word)
-    elif kind.kind != QUEUE_MANAGER and not objects.find(qm, kind, name):
+    elif kind.kind != QUEUE_MANAGER and not objects.exists(qm, kind, name):
         raise RefusedError(answers.not_found(kind, name, False))
     yield _done("ALTER", kind, name or qm.name, given)
 
@@ -273,7 +274,7 @@ def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     if senders.switch(qm, statement.name, stopped=False):
         yield answers.message(8018, "I", f"channel {statement.name} is started: it sends.")
         return
-    if not objects.find(qm, kind, statement.name):
+    if not objects.exists(qm, kind, statement.name):
         raise RefusedError(answers.not_found(kind, statement.name, False))
     yield answers.message(8018, "I", f"channel {statement.name} is started: clients may use it.")
 
@@ -341,11 +342,8 @@ def _queues(
     qm: Connection, statement: Statement
 ) -> tuple[list[FoundObject], meaning.DisplayRequest, Kind]:
     """DISPLAY QUEUE: keywords may be of any kind of queue."""
-    every = DEFINED["QLOCAL"]
-    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}
-    kind = Kind(every.kind, QUEUE, every.noun, every.name_keyword, every.name_number, rows)
-    asked = meaning.read_display(kind, statement)
-    return objects.find_queues(qm, QUEUE_WORDS, statement.name), asked, every
+    asked = meaning.read_display(ANY_QUEUE, statement)
+    return objects.find_queues(qm, QUEUE_WORDS, statement.name), asked, DEFINED["QLOCAL"]
 
 
 OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {

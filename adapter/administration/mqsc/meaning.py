@@ -25,6 +25,7 @@ from adapter.administration.values import (
 )
 from adapter.administration.without_effect import (
     LISTS,
+    MOVER_KEYWORDS,
     OF_MOVERS,
     UNSUPPORTED_VALUES,
     UnsupportedError,
@@ -118,6 +119,14 @@ def is_of_mover(statement: Statement) -> bool:
         for parameter in statement.parameters
         for one in parameter.values or ()
     )
+
+
+def check_mover(kind: Kind, statement: Statement) -> None:
+    """Refuse what no definition of a channel between queue managers gives: it is a mistake."""
+    for parameter in statement.parameters:
+        word = SYNONYMS.get(parameter.keyword, parameter.keyword)
+        if word not in MOVER_KEYWORDS and kind.by_keyword(word) is None:
+            raise _unknown(kind, parameter.keyword)
 
 
 def _check_supported(statement: Statement) -> None:
@@ -292,7 +301,7 @@ def _check_value(row: AttributeRow, parameter: StatementParameter) -> list[str]:
             wrong = str(error)
         if wrong is not None:
             raise NotMqscError(wrong, parameter.keyword)
-    return [one.upper() if row.choices else one for one in texts]
+    return [one.strip().upper() if row.choices else one for one in texts]
 
 
 def type_of(statement: Statement) -> str:

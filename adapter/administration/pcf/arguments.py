@@ -255,9 +255,13 @@ def reply_of(
 
 def _name(found: FoundObject) -> pcf.Parameter:
     if found.kind.word == CONNECTION.word:
-        ident = str(found.values["extended_id"]) + found.name
-        return pcf.Bytes(found.kind.name_number, bytes.fromhex(ident))
+        return pcf.Bytes(found.kind.name_number, connection_id(found))
     return pcf.String(found.kind.name_number, found.name, found.kind.name_length)
+
+
+def connection_id(found: FoundObject) -> bytes:
+    """Return the id of a connection, or of one whose handle was found."""
+    return bytes.fromhex(str(found.values["extended_id"]) + found.name)
 
 
 def _parameters(row: AttributeRow, value: Any) -> list[pcf.Parameter]:

@@ -19,6 +19,7 @@ SET, INQUIRE = 203, 204
 CHANNEL_NAME, ATTRIBUTES = 3501, 1352
 NOT_FOUND = 3338  # MQRCCF_CHLAUTH_NOT_FOUND
 TYPE_ERROR = 3326  # MQRCCF_CHLAUTH_TYPE_ERROR
+NOT_TOGETHER = 3203  # MQRCCF_PARM_CONFLICT
 TOO_FEW = 3019  # MQRCCF_PARM_COUNT_TOO_SMALL
 CHANNEL_NAME_LENGTH = 20
 CHLAUTH_ATTRIBUTES = 1355  # MQIACF_CHLAUTH_ATTRS
@@ -44,7 +45,12 @@ def _set(qm: Connection, given: Arguments) -> Replies:
 def _inquire(qm: Connection, given: Arguments) -> Replies:
     channel = given.text(CHANNEL_NAME, "*").strip()
     given.drop(CHLAUTH_ATTRIBUTES)
-    found = channel_rules.find(qm, channel, given.check(channel_rules.SHOWN))
+    values = given.check(channel_rules.SHOWN)
+    other = channel_rules.pointless(values)
+    if other:
+        number = channel_rules.SHOWN[other].attribute.number
+        raise PcfError(NOT_TOGETHER, f"{other} is given with MATCH(RUNCHECK) only", number)
+    found = channel_rules.find(qm, channel, values)
     if not found:
         raise PcfError(NOT_FOUND, "no channel authentication record fits")
     return [_shown(one) for one in found]

@@ -13,13 +13,12 @@ import structlog
 from msgspec import Struct
 
 from adapter.administration import objects, senders
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.kinds import ANY_QUEUE, DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf import authority_records, channel_rules
-from adapter.administration.pcf.arguments import Arguments, reply_of
+from adapter.administration.pcf.arguments import Arguments, connection_id, reply_of
 from adapter.administration.pcf.structures import (
-    Bytes,
     Integer,
     Integers,
     Parameter,
@@ -334,8 +333,7 @@ class Commands:
         if family.word == "QUEUE":
             kind = _kind_given(family, given)
             words = QUEUE_WORDS if kind is None else (kind.word,)
-            rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
-            filters = given.filters(Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows))
+            filters = given.filters(ANY_QUEUE)
             given.finish()
             found = objects.find_queues(self._qm, words, pattern)
         else:
@@ -400,13 +398,8 @@ class Commands:
         kind = OF_QUEUE.get(number)
         if kind is None:
             raise PcfError(VALUE_ERROR, f"invalid type of status {number}", STATUS_TYPE)
-        wanted = given.selectors(STATUS_SELECTOR)
-        filters = given.filters(kind)
-        given.finish()
-        found = objects.passing(objects.find(self._qm, kind, pattern), filters)
-        if not found:
-            raise PcfError(STATUS_NOT_FOUND, f"no queue matches {pattern}", QUEUE_NAME)
-        return [reply_of(one, wanted, filters) for one in found]
+        missing = PcfError(STATUS_NOT_FOUND, f"no queue matches {pattern}", QUEUE_NAME)
+        return self._inquire_kinds((kind,), pattern, STATUS_SELECTOR, given, missing)
 
     def _reset_totals(self, given: Arguments) -> Replies:
         """RESET_Q_STATS: return what was counted since the last reset, and reset it."""
@@ -426,15 +419,32 @@ class Commands:
             if number != STATUS_OF_TOPIC:
                 text = f"{number} is not a supported type of topic status"
                 raise PcfError(VALUE_ERROR, text, TOPIC_STATUS_TYPE)
-        wanted = given.selectors(status.selector)
-        filters = given.filters(status.kind)
         given.drop(*status.dropped)
+        missing = PcfError(
+            status.missing, f"no {status.kind.noun} found: {pattern or ident}", status.name
+        )
+        return self._inquire_kinds(
+            *((status.kind,), pattern, status.selector, given, missing),
+            lambda one: not ident or one.values["ident"] == ident,
+        )
+
+    def _inquire_kinds(
+        self,
+        kinds: tuple[Kind, ...],
+        pattern: str,
+        selector: int,
+        given: Arguments,
+        missing: PcfError,
+        fits: Callable[[FoundObject], bool] = lambda _one: True,
+    ) -> Replies:
+        """Describe what has a name that fits, and passes the filters. missing: if nothing does."""
+        wanted = given.selectors(selector)
+        filters = given.filters(kinds[0])
         given.finish()
-        found = objects.passing(objects.find(self._qm, status.kind, pattern), filters)
-        found = [one for one in found if not ident or one.values["ident"] == ident]
+        found = [one for kind in kinds for one in objects.find(self._qm, kind, pattern)]
+        found = [one for one in objects.passing(found, filters) if fits(one)]
         if not found:
-            text = f"no {status.kind.noun} found: {pattern or ident}"
-            raise PcfError(status.missing, text, status.name)
+            raise missing
         return [reply_of(one, wanted, filters) for one in found]
 
     # Connections.
@@ -447,15 +457,11 @@ class Commands:
             raise PcfError(
                 VALUE_ERROR, f"invalid type of connection information {number}", INFO_TYPE
             )
-        wanted = given.selectors(CONNECTION_SELECTOR)
-        filters = given.filters(kinds[0])
-        given.finish()
-        found = [one for kind in kinds for one in objects.find(self._qm, kind, "*")]
-        replies = [reply_of(one, wanted, filters) for one in objects.passing(found, filters)]
-        replies = [one for one in replies if _has_id(one, exact, generic)]
-        if not replies:
-            raise PcfError(CONNECTION_ID_ERROR, "the connection does not exist", CONNECTION_ID)
-        return replies
+        missing = PcfError(CONNECTION_ID_ERROR, "the connection does not exist", CONNECTION_ID)
+        return self._inquire_kinds(
+            *(kinds, "*", CONNECTION_SELECTOR, given, missing),
+            lambda one: _has_id(one, exact, generic),
+        )
 
     def _stop_connection(self, given: Arguments) -> Replies:
         ident = given.data(CONNECTION_ID)
@@ -491,7 +497,7 @@ def _start_channel(qm: Connection, given: Arguments) -> Replies:
     given.drop(CHANNEL_DISPOSITION)
     given.finish()
     is_sender = senders.switch(qm, name, stopped=False)
-    if not is_sender and not objects.find(qm, DEFINED["CHANNEL"], name):
+    if not is_sender and not objects.exists(qm, DEFINED["CHANNEL"], name):
         raise PcfError(CHANNEL_NOT_FOUND, f"channel {name} does not exist", CHANNEL_NAME)
     return [[]]
 
@@ -547,7 +553,6 @@ def _not_found(family: Family, pattern: str) -> PcfError:
     return PcfError(reason, f"no {family.word.lower()} matches {pattern}", None)
 
 
-def _has_id(reply: list[Parameter], exact: bytes, generic: bytes) -> bool:
-    ident = reply[0]
-    assert isinstance(ident, Bytes)
-    return (not exact or ident.value == exact) and ident.value.startswith(generic.rstrip(b"\0"))
+def _has_id(found: FoundObject, exact: bytes, generic: bytes) -> bool:
+    ident = connection_id(found)
+    return (not exact or ident == exact) and ident.startswith(generic.rstrip(b"\0"))

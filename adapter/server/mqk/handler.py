@@ -22,7 +22,7 @@ from adapter.core.contract.traits import TRAITS, is_one_way
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission
-from adapter.server.audit import AuditTrail, by
+from adapter.server.audit import DONE, AuditTrail, by
 from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
@@ -194,14 +194,20 @@ class MqkHandler(FrameHandler):
             client.answer((request, Done()))
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
+            self._requested(
+                client, "stop", immediate=command.immediate, hand_over=command.hand_over
+            )
             self._control.tell_to_stop(command.immediate, for_good=not command.hand_over)
         elif isinstance(command, frames.SwitchOwner):
-            log.info(
-                "switch requested by a client", to=command.to, **by(client.number, client.party)
-            )
+            self._requested(client, "switch", to=command.to)
             self._control.switch_owner(command.to, partial(self._answer_switch, client, request))
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
+
+    def _requested(self, client: ClientConnection, what: str, **details: Any) -> None:
+        """Have on record that a client may have asked for the end of this owner, before it ends."""
+        name = self._connections.queue_manager
+        self._audit.visited(f"request {what}", name, client.party, DONE, client.number, **details)
 
     def _answer_switch(
         self, client: ClientConnection, request: int, answer: dict[str, Any]

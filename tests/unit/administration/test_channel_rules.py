@@ -66,6 +66,36 @@ def test_what_would_protect_nothing_is_refused(qm: adapter.Connection, command: 
     assert qm.channel_rules().rules == []
 
 
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ("ADDRESS('9.9.9.9')", "ADDRESS is given with MATCH(RUNCHECK) only"),
+        ("CLNTUSER('a') MATCH(EXACT)", "CLNTUSER is given with MATCH(RUNCHECK) only"),
+        ("NONSENSE", "unknown parameter NONSENSE of DISPLAY CHLAUTH"),
+        ("WARN(YES)", "unknown parameter WARN of DISPLAY CHLAUTH"),
+        ("TYPE", "TYPE takes one value"),
+    ],
+)
+def test_what_a_display_would_not_act_upon_is_refused(
+    qm: adapter.Connection, parameters: str, problem: str
+) -> None:
+    answer = told(qm, f"DISPLAY CHLAUTH(*) {parameters}")[0]
+    assert answer.startswith(f"AMQ8405E: syntax error: {problem}")
+
+
+def test_words_may_have_blanks_around_them_and_columns_may_be_asked_for(
+    qm: adapter.Connection,
+) -> None:
+    told(
+        qm,
+        "SET CHLAUTH(A) TYPE(' addressmap ') ADDRESS('10.*') USERSRC(noaccess) WARN(' yes ')",
+    )
+    (found,) = qm.channel_rules("A").rules
+    assert (found.kind, found.warn) == ("ADDRESSMAP", True)
+    shown = told(qm, "DISPLAY CHLAUTH(A) TYPE('addressmap ') ADDRESS MCAUSER SSLPEER ALTDATE")
+    assert "ADDRESS(10.*)" in "".join(shown)
+
+
 def test_clients_come_as_whom_the_records_say() -> None:
     with adapter.testing.queue_manager() as manager:
         manager.mqsc(
@@ -113,6 +143,9 @@ def test_a_record_by_pcf(qm: adapter.Connection) -> None:
         with pytest.raises(PcfError) as refused:
             commands.execute(command, given)
         assert refused.value.reason == 3338
+    with pytest.raises(PcfError) as refused:
+        commands.execute(204, [name, String(ADDRESS, "10.1.1.1", 8)])
+    assert (refused.value.reason, refused.value.parameter) == (3203, ADDRESS)
 
 
 def test_a_record_by_the_sdk(qm: adapter.Connection) -> None:

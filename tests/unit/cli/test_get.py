@@ -105,8 +105,8 @@ def test_wrong_use(arguments: list[str], words: str, at: Mqk) -> None:
 
 def test_a_time_that_is_none_is_refused(at: Mqk) -> None:
     said = at("get", "Q", "--timeout", "nan")
-    assert said.status == 1
-    assert "timeout" in said.err
+    assert said.status == 2
+    assert "--timeout': 'nan' is no number" in said.err
     assert "MQRC" not in said.err
 
 
@@ -152,3 +152,16 @@ def test_a_body_gives_no_orders_to_a_terminal(
     get.show(message, False, True)
     plain = message.body.decode()
     assert capfd.readouterr().out == f"{plain}\na\\x1b]0;title\\x07\\u202eb\n\tc\xff\n{plain}"
+
+
+def test_without_an_output_nothing_is_got(
+    filled: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a shell starts it with `>&-`."""
+    for arguments in (["get", "Q"], ["get", "Q", "--json"]):
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", None)
+            said = filled(*arguments)
+        assert said.status == 1
+        assert "standard output is closed" in said.err
+    assert depth(manager) == 3

@@ -34,7 +34,15 @@ def test_who_is_not_there_is_not_taken_out(mqk: Mqk, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [("everyone", "ann"), ("a:b", "ann"), ("staff", "a" * 65), ("", "ann"), ("staff",)]
+    "given",
+    [
+        ("everyone", "ann"),
+        ("a:b", "ann"),
+        ("staff", "a" * 65),
+        ("", "ann"),
+        ("staff",),
+        ("#ops", "ann"),
+    ],
 )
 def test_what_is_no_group_or_user(mqk: Mqk, path: Path, given: tuple[str, ...]) -> None:
     assert mqk("group", "add", *given).status == 2

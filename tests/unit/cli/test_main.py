@@ -162,7 +162,8 @@ def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> N
         assert run(["config", "reference"]) == 1
     said = capfd.readouterr().err
     assert said == (
-        "mqk: cannot write the output: No space left on device; free some space, and try again\n"
+        "mqk: cannot write the output: No space left on device; free some space, and see what is "
+        "done before you try again\n"
     )
 
 

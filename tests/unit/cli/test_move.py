@@ -72,6 +72,17 @@ def test_dead_letters_are_requeued_with_or_without_their_header(
     assert first.body == second.body == b"x"
 
 
+def test_a_target_that_leads_back_to_the_source_has_an_end(
+    at: Mqk, queues: adapter.Connection
+) -> None:
+    queues.define_object("alias", "BACK", target="Q")
+    for body in "abc":
+        queues.put("Q", body)
+    assert at("move", "Q", "BACK", "--unit-size", 1).out == "3 messages moved from Q to BACK\n"
+    assert bodies(queues, "Q") == [b"a", b"b", b"c"]
+    assert at("move", "Q", "BACK", "--unit-size", 100).status == 0
+
+
 def test_what_the_target_refuses_stays_on_the_source(at: Mqk, queues: adapter.Connection) -> None:
     for body in "abc":
         queues.put("Q", body)

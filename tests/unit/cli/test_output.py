@@ -1,6 +1,9 @@
 """Tables for people, JSON for programs."""
 
+import errno
+import io
 import json
+import sys
 import threading
 
 import pytest
@@ -15,6 +18,26 @@ def test_json_is_one_line_with_bytes_in_hexadecimal(capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert out.count("\n") == 1
     assert json.loads(out) == {"id": "01ff", "list": ["61", {"b": "63"}], "text": "é\n", "n": 1.5}
+
+
+class Full(io.StringIO):
+    """A file on a disk without room."""
+
+    def write(self, _text: str, /) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_report_that_cannot_be_written_is_in_the_error(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", Full())
+        with pytest.raises(failures.Failed, match=r"No space left.*it is done.*: Q purged"):
+            output.done("Q purged", as_json, queue="Q")
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", None)
+        output.done("Q purged", as_json, queue="Q")
 
 
 def test_a_table_is_plain_text_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

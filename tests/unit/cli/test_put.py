@@ -1,6 +1,7 @@
 """mqk put: a line a message, and what is told when one is refused."""
 
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import adapter.testing
+from adapter.cli import put
 from adapter.errors import InDoubt
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
@@ -100,6 +102,38 @@ def test_a_unit_that_is_refused_is_not_put_at_all(at: Mqk, manager: TestQueueMan
     said = at("put", "Q", "--unit-size", 2, stdin=b"1\n2\n3\n4\n")
     assert said.status == 1
     assert "put before: 2 messages" in said.err
+    assert bodies(manager) == [b"1", b"2"]
+
+
+def test_a_report_that_cannot_be_written_says_what_was_put(
+    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script that tried again because of the exit status would put the messages twice."""
+    for arguments, told in (
+        (["put", "Q", "a", "b"], "it is done, and only this report is missing: 2 messages put"),
+        (["put", "Q", "a", "b", "--json"], "put before: 1 message"),
+        (["move", "Q", "TO"], "only this report is missing: 3 messages moved"),
+        (["queue", "purge", "TO", "--json"], "only this report is missing: 3 messages purged"),
+    ):
+        with manager.connect() as qm:
+            qm.define_queue("TO", replace=True)
+        with Path("/dev/full").open("w") as out, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", out)
+            said = at(*arguments)
+        assert said.status == 1
+        assert said.err.startswith("mqk: cannot write the output: No space left on device; ")
+        assert told in said.err
+    assert bodies(manager) == []
+
+
+def test_a_line_that_is_no_message_is_refused_by_its_number(
+    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(put, "MESSAGE_LENGTH_MAX", 400_000)
+    said = at("put", "Q", stdin=b"1\n2\n" + bytes(1_000_000))
+    assert said.status == 1
+    assert "a line of standard input has more than 400000 bytes" in said.err
+    assert "put before: 2 messages; line 3 and all after it were not put" in said.err
     assert bodies(manager) == [b"1", b"2"]
 
 

@@ -62,6 +62,8 @@ def test_registers_lists_and_shows(served: Mqk, tmp_path: Path) -> None:
         (("show", "none"), 1, "none"),
         (("show", "99", "--id"), 1, "99"),
         (("show", "x", "--id"), 2, "number"),
+        (("show", "9" * 5000, "--id"), 2, "number"),
+        (("show", "a:" + "9" * 5000), 1, "a:999"),
         (("diff", "no.avsc", "s"), 2, "no.avsc"),
     ],
 )

@@ -17,16 +17,26 @@ OPTION = click.Option(["--x"])
         ("127.0.0.1:1414", ("127.0.0.1", 1414)),
         ("localhost", ("localhost", 1414)),
         ("[::1]:0", ("::1", 0)),
+        ("[::1]", ("::1", 1414)),
     ],
 )
 def test_an_address_is_host_and_port(text: str, expected: tuple[str, int]) -> None:
     assert options.address(CONTEXT, OPTION, text) == expected
 
 
-@pytest.mark.parametrize("text", ["host:", ":1", "host:x", "host:65536", "host:-1", ""])
+@pytest.mark.parametrize(
+    "text", ["host:", ":1", "host:x", "host:65536", "host:-1", "", "host:" + "9" * 5000]
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not HOST:PORT"):
         options.address(CONTEXT, OPTION, text)
+
+
+def test_a_number_is_one() -> None:
+    assert options.RealRange(0, 1).convert("0.5", OPTION, CONTEXT) == 0.5
+    for text in ("nan", "-NaN"):
+        with pytest.raises(click.BadParameter, match="is no number"):
+            options.RealRange(min=0).convert(text, OPTION, CONTEXT)
 
 
 def test_settings_are_key_and_value() -> None:

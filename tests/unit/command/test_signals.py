@@ -30,6 +30,28 @@ def test_ctrl_c_stops_too_and_is_told_afterwards() -> None:
         context.__exit__(None, None, None)
 
 
+def test_a_stop_that_fails_ends_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+    statuses: list[int] = []
+
+    def leave(status: int) -> None:
+        statuses.append(status)
+        ended.set()
+
+    monkeypatch.setattr(os, "_exit", leave)
+
+    def stop() -> None:
+        raise ZeroDivisionError
+
+    with ending(stop):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert ended.wait(WAIT_S)
+    assert statuses == [1]
+    assert "cannot end in its own way" in capsys.readouterr().err
+
+
 def test_nothing_is_stopped_without_a_signal() -> None:
     stopped = threading.Event()
     with ending(stopped.set):

@@ -1,6 +1,7 @@
 """Who did what is in the log: connections, administrative commands, starts and stops."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,8 @@ from adapter.testing import TestQueueManager
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.raw_client import RawClient
+
+AT = ("before", "after", "rule")
 
 
 @pytest.fixture
@@ -252,6 +255,43 @@ def test_what_a_command_changes_is_on_record(recorded: Recorded) -> None:
     assert {(one["proof"], one["application"]) for _, one in found} == {("operator", "deployment")}
     outcomes = [(one["outcome"], one.get("reason")) for _, one in found]
     assert outcomes == [("done", None)] * 6 + [("refused", "QUEUE_NOT_FOUND"), ("done", None)]
+
+
+def test_channel_authentication_records_are_on_record(recorded: Recorded) -> None:
+    mapping: Any = {"address": "10.1.2.3", "client_user": "bob"}
+    with recorded.manager.connect() as qm:
+        qm.set_channel_rule("E*", "USERMAP", mca_user="boss", **mapping)
+        qm.set_channel_rule("E*", "USERMAP", action="REPLACE", source="NOACCESS", **mapping)
+        with pytest.raises(Error):
+            qm.set_channel_rule("E*", "USERMAP", mca_user="boss", **mapping)
+        qm.set_channel_rule("E*", "BLOCKUSER", users=["eve"])
+        qm.set_channel_rule("E*", "", action="REMOVEALL")
+    found = [one for _, one in recorded.of(on_record.COMMAND)]
+    told = [(one["action"], *(json.loads(one.get(at, "0")) for at in AT)) for one in found]
+    own = {"profile": "E*", "kind": "USERMAP", **mapping}
+    name, let, barred = "E* USERMAP 10.1.2.3 bob", {"mca_user": "boss"}, {"source": "NOACCESS"}
+    blocked = {"E* BLOCKUSER": {"profile": "E*", "kind": "BLOCKUSER", "users": ["eve"]}}
+    assert told == [
+        ("ADD", {}, {name: own | let}, 0),
+        ("REPLACE", {name: own | let}, {name: own | barred}, 0),
+        ("ADD", 0, 0, mapping | let),
+        ("ADD", {}, blocked, 0),
+        ("REMOVEALL", {name: own | barred} | blocked, {}, 0),
+    ]
+
+
+def test_who_asks_for_an_end_is_on_record(recorded: Recorded) -> None:
+    with recorded.manager.connect() as qm:
+        with pytest.raises(Error):
+            qm.switch_queue_manager("nowhere")
+        qm.stop_queue_manager()
+    recorded.manager.stop()
+    noted = [one for one in recorded.notes if one.kind == on_record.COMMAND]
+    told = [(one.details["command"], one.name, one.details.get("to")) for one in noted]
+    assert told == [
+        ("request switch", "QM1", "nowhere"),
+        ("request stop", "QM1", None),
+    ]
 
 
 def test_permissions_of_other_faces_are_on_record(recorded: Recorded) -> None:

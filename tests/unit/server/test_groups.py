@@ -70,6 +70,11 @@ def test_a_change_is_noticed_and_a_broken_file_changes_nothing(tmp_path: Path) -
     assert known.has_changed()
     os.utime(path, (1, 1))
     assert not known.has_changed(), "it says the same"
+    path.write_text("staff:eve\n")
+    path.chmod(0o664)
+    assert not known.has_changed(), "others may write it"
+    path.chmod(0o644)
+    assert known.has_changed(), "what was to be done has been done"
     assert not UserGroups(None).has_changed()
 
 

@@ -154,3 +154,15 @@ def test_clients_that_have_gone_leave_their_room() -> None:
 )
 def test_an_ipv6_address_counts_as_its_network(address: str, network: str) -> None:
     assert network_of(address) == network
+
+
+def test_an_attempt_whose_client_has_gone_is_refused_and_not_forgotten() -> None:
+    refused: list[str] = []
+    kept: Guesses[str] = Guesses(refuse=lambda one, why: refused.append(f"{one.user}: {why}"))
+    gone = Attempt("a", "bob", "", lambda: False)
+    kept.add(gone, 0)
+    assert kept.take(0) is None
+    kept.add(gone, 0)
+    kept.add(of("a"), 0)
+    assert kept.waiting == 1
+    assert refused == ["bob: the client has gone"] * 2

@@ -219,7 +219,10 @@ def test_who_hears_a_word_costs_no_figures(
 ) -> None:
     del from_elsewhere
     monkeypatch.setattr(FakeServer, "figures", None)
-    assert [page.status for page in asked(FakeServer(), "/live", "/ready")] == [200, 200]
+    pages = asked(
+        FakeServer(), "/live", "/ready", "/ready?x", "/ready?standby=ok", "/ready?standby="
+    )
+    assert [page.status for page in pages] == [200] * 5
 
 
 @pytest.mark.usefixtures("from_elsewhere")

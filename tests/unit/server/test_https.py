@@ -12,6 +12,7 @@ from typing import Self
 import pytest
 from aiohttp import ClientConnectorCertificateError, ClientSession, encode_basic_auth, web
 
+from adapter.core.contract.audit import NOT_AUTHENTICATED, AuditNote
 from adapter.errors import StartError
 from adapter.localkafka import free_port
 from adapter.server import credentials
@@ -53,12 +54,13 @@ class Site:
         )
         self.broke: list[str] = []
         self.url = ""
+        self.notes: list[AuditNote] = []
 
     async def __aenter__(self) -> Self:
+        audit = AuditTrail(is_on=True)
+        audit.write(self.notes.extend)
         application = web.Application(
-            middlewares=[
-                HttpUsers("QM1", self.admission, Visitors(lambda: None, AuditTrail())).check
-            ],
+            middlewares=[HttpUsers("QM1", self.admission, Visitors(lambda: None, audit)).check],
         )
         application.router.add_get("/", _hello)
         self._listener = HttpsListener(application, self.tls, self.broke.append)
@@ -137,6 +139,28 @@ def test_a_token_lets_in(authority: Authority, tmp_path: Path) -> None:
             status, text = await site.get(stranger, headers=bearer(token))
             assert (status, why in text) == (401, True)
         assert await site.get(stranger, headers=login("right")) == (200, "hello")
+
+    run(test, authority, tmp_path, issuer)
+
+
+def test_who_gives_something_that_is_not_right_is_on_record(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """Whatever it is; who gives nothing is asked for something, as browsers expect it."""
+    issuer = Issuer()
+
+    async def test(site: Site) -> None:
+        stranger = trusting(authority)
+        for given in ({}, login("wrong"), {"Authorization": "Bearer x"}, {"Authorization": "x"}):
+            assert (await site.get(stranger, headers=given))[0] == 401
+        assert (await site.get(authority.client(None, "no.name")))[0] == 401
+        noted = [(one.kind, one.name, one.details["why"][:24]) for one in site.notes]
+        assert noted == [
+            (NOT_AUTHENTICATED, "ann", "user or password is wron"),
+            (NOT_AUTHENTICATED, "", noted[1][2]),
+            (NOT_AUTHENTICATED, "", "a password or a token mu"),
+            (NOT_AUTHENTICATED, "", "its certificate names no"),
+        ]
 
     run(test, authority, tmp_path, issuer)
 

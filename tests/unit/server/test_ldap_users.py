@@ -56,6 +56,21 @@ def test_what_was_right_is_known_for_a_while(url: str) -> None:
     assert users.known("ann", "wrong") is None
     now_s += ldap_users.KNOWN_S
     assert users.known("ann", "secret") is None
+    assert users.groups_of("ann"), "a client whose password was just right has them"
+
+
+def test_what_is_known_of_a_user_is_forgotten_as_a_whole(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ldap_users, "KNOWN_MAX", 2)
+    users = LdapUsers(settings(url))
+    for user in ("ann", "bob"):
+        assert users.is_right(user, "secret")
+    assert users.known("ann", "secret")
+    assert users.is_right("o'b*(x)", "secret")
+    for user, is_known in (("ann", True), ("bob", None)):
+        assert users.known(user, "secret") is is_known
+        assert bool(users.groups_of(user)) is bool(is_known)
 
 
 @pytest.mark.parametrize("password", ["x\x01", "\u00ad", "\u0627x", "\ud800"], ids=ascii)

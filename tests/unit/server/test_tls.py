@@ -1,12 +1,16 @@
 """Who a client is by its certificate: the whole subject, so that no two are one user."""
 
+from pathlib import Path
+
 import pytest
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.server.tls import name_text, user_of
+from adapter.errors import StartError
+from adapter.server.tls import ServerTls, name_text, user_of
+from tests.support.certificates import Authority
 
 KINDS = {
     NameOID.COMMON_NAME: "commonName",
@@ -55,3 +59,19 @@ def test_two_subjects_are_two_users(one: Name, other: Name) -> None:
 )
 def test_edges(subject: object, user: str) -> None:
     assert user_of({"subject": subject}, "subject") == user
+
+
+def test_a_key_that_others_could_read_is_read_again_once_they_cannot(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    tls = ServerTls(authority.server())
+    before = tls.context
+    _certificate, key = authority.issue("server", "127.0.0.1")
+    key.chmod(0o644)
+    for _look in range(2):
+        with pytest.raises(StartError, match="chmod 600"):
+            tls.look()
+    assert tls.context is before
+    key.chmod(0o600)
+    assert tls.look()
+    assert tls.context is not before
+    assert not tls.look()

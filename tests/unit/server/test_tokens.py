@@ -192,6 +192,8 @@ def test_keys_for_other_purposes_are_left_out_of_a_set(issuer: Issuer) -> None:
     others = [
         issuer.entry | {"use": "enc"},
         issuer.entry | {"key_ops": ["sign"]},
+        issuer.entry | {"key_ops": None},
+        issuer.entry | {"key_ops": 5},
         issuer.entry | {"d": "AAAA"},
         json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(weak)),
     ]

@@ -43,18 +43,10 @@ def decide_set(qm: QueueManager, request: Request, command: SetChannelRule) -> D
     if command.action not in get_args(Action):
         text = f"{command.action!r} is no action: use {', '.join(get_args(Action))}"
         raise Refusal(Reason.OPTIONS_ERROR, command.profile, text)
+    there = meant(qm, command)
     if command.action == "REMOVEALL":
-        kinds = (command.kind,) if command.kind else ()
-        found = [
-            one
-            for one in qm.channel_rules.every()
-            if one.profile == command.profile and (not kinds or one.kind in kinds)
-        ]
-        return _done(qm, request, command, [ChannelRuleSet(one, True) for one in found])
-    given = msgspec.structs.asdict(command)
-    del given["action"]
-    rule = ChannelRule(**given)
-    known = qm.channel_rules.get(rule.key)
+        return _done(qm, request, command, [ChannelRuleSet(one, True) for one in there])
+    rule, known = _rule_of(command), there[0] if there else None
     if command.action == "REMOVE":
         return _done(qm, request, command, _less(known, rule))
     if command.action == "ADD" and known is not None:
@@ -68,6 +60,24 @@ def decide_set(qm: QueueManager, request: Request, command: SetChannelRule) -> D
         raise Refusal(Reason.LIMIT_REACHED, command.profile, text)
     records: list[Record] = [ChannelRuleSet(rule)] if rule != known else []
     return done(qm, request, records)
+
+
+def meant(qm: QueueManager, command: SetChannelRule) -> list[ChannelRule]:
+    """Return the records that a command may change or delete, of those that are there."""
+    if command.action != "REMOVEALL":
+        known = qm.channel_rules.get(_rule_of(command).key)
+        return [] if known is None else [known]
+    return [
+        one
+        for one in qm.channel_rules.every()
+        if one.profile == command.profile and command.kind in ("", one.kind)
+    ]
+
+
+def _rule_of(command: SetChannelRule) -> ChannelRule:
+    given = msgspec.structs.asdict(command)
+    del given["action"]
+    return ChannelRule(**given)
 
 
 def _with_more(known: ChannelRule, rule: ChannelRule) -> ChannelRule:

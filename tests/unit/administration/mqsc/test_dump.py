@@ -7,6 +7,7 @@ from adapter.administration import objects
 from adapter.administration.kinds import DEFINED
 from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.dump import definitions
+from adapter.administration.mqsc.execute import run
 from adapter.administration.mqsc.written import Problem
 from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
 from adapter.testing import TestQueueManager
@@ -184,6 +185,28 @@ def test_what_mqsc_cannot_say_is_left_out_and_reported(qm: adapter.Connection) -
     assert f"* left out: {text}" in lines
     assert "DEFINE QLOCAL('BROKEN.LINE') +" in lines
     qm.delete_queue("BROKEN.LINE")
+
+
+def test_blanks_that_mq_does_not_fill_up_with_are_kept_and_others_are_reported(
+    qm: adapter.Connection,
+) -> None:
+    qm.define_queue("BLANKS", description="ends so ", trigger_data="a\xa0")
+    qm.define_object("topic", "BLANK.TOPIC", topic_string="a\u2003")
+    lines = list(definitions(qm))
+    text = "DESCR of queue BLANKS ends with a blank, which no command keeps"
+    assert [line for line in lines if isinstance(line, Problem)] == [Problem(text)]
+    qm.delete_queue("BLANKS")
+    qm.delete_object("topic", "BLANK.TOPIC")
+    told = run(qm, "\n".join(line for line in lines if isinstance(line, str)))
+    assert "No command failed" in told
+    (queue,), (topic,) = qm.queues("BLANKS"), qm.objects("topic", "BLANK.TOPIC")
+    assert queue.attributes["description"] == ""
+    assert (queue.attributes["trigger_data"], topic.attributes["topic_string"]) == (
+        "a\xa0",
+        "a\u2003",
+    )
+    qm.delete_queue("BLANKS")
+    qm.delete_object("topic", "BLANK.TOPIC")
 
 
 def test_a_definition_is_no_longer_than_a_command_may_be(qm: adapter.Connection) -> None:

@@ -94,6 +94,47 @@ def test_other_kinds(filled: adapter.Connection, command: str, found: list[str])
 
 
 @pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("DEFTYPE EQ PREDEFINED", ["A"]),
+        ("DEFTYPE NE PREDEFINED", ["A.MODEL", "A.SHORT"]),
+        ("DEFTYPE EQ TEMPDYN", ["A.SHORT"]),
+        ("DEFTYPE EQ PERMDYN", ["A.MODEL"]),
+        ("TARGET EQ A", ["A.ALIAS"]),
+    ],
+)
+def test_a_condition_is_on_what_each_kind_of_queue_has(
+    filled: adapter.Connection, condition: str, found: list[str]
+) -> None:
+    for name, word in (("A.MODEL", "PERMDYN"), ("A.SHORT", "TEMPDYN")):
+        told(filled, f"DEFINE QMODEL({name}) DEFTYPE({word}) REPLACE")
+    assert names(filled, f"DISPLAY QUEUE(A*) WHERE({condition})") == found
+    for name in ("A.MODEL", "A.SHORT"):
+        told(filled, f"DELETE QMODEL({name})")
+
+
+def test_a_channel_is_started_by_its_whole_name(filled: adapter.Connection) -> None:
+    assert "started" in told(filled, "START CHANNEL(A.SERVER)")[0]
+    assert "no channel A* exists" in told(filled, "START CHANNEL('A*')")[0]
+
+
+@pytest.mark.parametrize("verb", ["DEFINE", "ALTER"])
+def test_a_mistake_in_what_has_no_effect_is_refused(filled: adapter.Connection, verb: str) -> None:
+    given = "CHLTYPE(SDR) CONNAME('a(1414)') XMITQ(A) SHORTRTY(10) DESC('b')"
+    assert "accepted without effect" in told(filled, f"{verb} CHANNEL(X) {given}")[0]
+    (answer, *_) = told(filled, f"{verb} CHANNEL(X) {given} NONSENSE(1)")
+    assert answer.startswith("AMQ8405E: syntax error: CHANNEL has no attribute NONSENSE")
+
+
+def test_a_name_moves_no_cursor(filled: adapter.Connection) -> None:
+    told(filled, "DEFINE SUB('A\x1b[2J') TOPICSTR('a') DEST(A)")
+    lines = told(filled, "DISPLAY SUB(*) SUBUSER")
+    assert any("SUB(A.[2J)" in line for line in lines)
+    assert all(line.isprintable() for line in lines)
+    told(filled, "DELETE SUB('A\x1b[2J')")
+
+
+@pytest.mark.parametrize(
     ("command", "cell"),
     [
         ("DISPLAY QUEUE(A) QTYPE", "TYPE(QLOCAL)"),

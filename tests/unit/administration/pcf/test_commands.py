@@ -186,6 +186,12 @@ def test_an_inventory_of_queues(ask: Ask, qm: adapter.Connection) -> None:
         ask(QUEUE.inquire, String(2016, "INV.*"), asked, FilterParameter(2013, 18, "IBM MQ *"))
     )
     assert like[2013] == "IBM MQ like"
+    ok(ask(QUEUE.create, String(2016, "INV.M"), Integer(20, 2)))
+    for definition_type, name in ((1, "INV.Q"), (3, "INV.M")):
+        condition = FilterParameter(7, 2, definition_type)
+        (one,) = ok(ask(QUEUE.inquire, String(2016, "INV.*"), asked, condition))
+        assert (one[2016], one[7]) == (name, definition_type)
+    ok(ask(QUEUE.delete, String(2016, "INV.M"), Integer(20, 2)))
     aliases = ok(ask(QUEUE.inquire, String(2016, "*"), Integer(20, 3)))
     assert {one[20] for one in aliases} == {3}
     (names,) = ok(ask(QUEUE.inquire_names, String(2016, "INV.*")))

@@ -152,6 +152,7 @@ class Speller:
         return made
 
     def _field(self, name: str, space: str, depth: int) -> Any:
+        more: list[dict[str, Any]]
         more = [{}, {"order": "Descending"}, {"order": "ASCENDING"}, {"aliases": ["o", "o"]}]
         return {
             "name": name,
@@ -161,6 +162,7 @@ class Speller:
         }
 
     def _more(self) -> dict[str, Any]:
+        ways: list[dict[str, Any]]
         ways = [{}, {}, {"doc": "d"}, {"doc": None}, {"unit": {"type": {"type": "int"}}}]
         return dict(self._chance.choice(ways))
 

@@ -238,6 +238,10 @@ def test_finding_servicebroker_d10_other_schemas_are_refused(broker: ServiceBrok
     for queue in ("[Sales].[Q]", "Sales.[Q]", "[Sales].Q"):
         with pytest.raises(ServiceBrokerError, match="there is no schema but dbo"):
             broker.create_queue(queue)
+    for queue in ("[dbo.Q]", "dbo.dbo.Q", "[dbo].[DBO.Q]"):
+        for statement in (broker.queue, broker.create_queue, broker.receive):
+            with pytest.raises(ServiceBrokerError, match="does not begin with dbo"):
+                statement(queue)
     broker.create_queue("[a]]b.c]")
     assert broker.queue("a]b.c").name == "a]b.c"
     broker.create_queue("Sales.Q")

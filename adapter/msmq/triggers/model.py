@@ -93,7 +93,7 @@ class Trigger:
             raise WrongArgumentType(f"processing is of Processing, not {processing!r}")
         self.processing = processing
         self._enabled = as_flag("enabled", enabled)
-        self.watchers: list[Callable[[Trigger], object]] = []
+        self._watchers: list[Callable[[Trigger], object]] = []
         """What is called when it has been enabled or disabled: its services."""
 
     @property
@@ -106,7 +106,7 @@ class Trigger:
         before, self._enabled = self._enabled, as_flag("enabled", value)
         if self._enabled != before:
             try:
-                for watcher in list(self.watchers):
+                for watcher in list(self._watchers):
                     watcher(self)
             except BaseException:
                 self._enabled = before

@@ -111,7 +111,7 @@ class TriggerService:
                 except BaseException:
                     del self._triggers[trigger.name]
                     raise
-            trigger.watchers.append(self._switch)
+            trigger._watchers.append(self._switch)
 
     def remove(self, name: str) -> None:
         """Remove a trigger. Raises InvalidOperationError if no trigger has this name."""
@@ -119,7 +119,7 @@ class TriggerService:
             trigger = self._triggers.pop(name, None)
             if trigger is None:
                 raise InvalidOperationError(f"trigger {name} does not exist")
-            trigger.watchers.remove(self._switch)
+            trigger._watchers.remove(self._switch)
             self._repeats.pop(name, None)
             self._leave(trigger)
 

@@ -232,7 +232,7 @@ def test_a_trigger_is_enabled_and_disabled_in_a_service_that_runs(at: MsmqSite) 
         first.enabled = False
         first.enabled = True
         until(lambda: at.waiting_reads() == 0)
-    assert (first.watchers, len(other.watchers)) == ([], 1)
+    assert (first._watchers, len(other._watchers)) == ([], 1)
 
 
 def test_a_trigger_whose_queue_cannot_be_opened_stays_disabled(at: MsmqSite) -> None:

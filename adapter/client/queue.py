@@ -322,3 +322,10 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
+
+
+def meant_by(queue: Queue, use: OpenFor) -> str:
+    """Return the local queue that the name of a queue leads to, as of an alias: it is opened for
+    this use, if it is not open so.
+    """
+    return queue._handle(modes_of(use, queue.name)).source

@@ -43,7 +43,10 @@ class BinaryMessageFormatter:
 
     def write(self, value: Any) -> tuple[bytes, int]:
         """Return a body and its type."""
-        return HEADER + self._record(value) + END, vt.BINARY
+        try:
+            return HEADER + self._record(value) + END, vt.BINARY
+        except UnicodeEncodeError as error:
+            raise cannot_write(self, value, str(error)) from error
 
     def _record(self, value: Any) -> bytes:
         if value is None:

@@ -61,7 +61,7 @@ class ActiveXMessageFormatter:
         """Return a body and its type."""
         try:
             return self._write(value)
-        except (struct.error, OverflowError, UnicodeEncodeError) as error:
+        except (struct.error, ArithmeticError, ValueError) as error:
             raise cannot_write(self, value, str(error)) from error
 
     def _write(self, value: Any) -> tuple[bytes, int]:

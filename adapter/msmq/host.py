@@ -93,6 +93,8 @@ class Host(Closing):
             raise InvalidOperationError(
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
             )
+        if "*" in name:
+            return False  # it would be taken for a pattern, and no queue is called so
         try:
             return bool(requests.inquire(self.computers.to(name), name))
         except MessageQueueException as error:

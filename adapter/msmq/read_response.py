@@ -16,6 +16,7 @@ import threading
 import time
 from datetime import timedelta
 
+from adapter.errors import Error
 from adapter.msmq.enumerations import MessageType, QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import InvalidOperationError, MessageQueueException, MessageQueueTimeout
@@ -28,11 +29,14 @@ from adapter.msmq.transaction import MessageQueueTransaction
 log = logging.getLogger("adapter.msmq")
 
 PAUSE_S = 1.0
-"""Between two attempts while the queue manager is away."""
-BAD_RESPONSE_QUEUE = frozenset(
-    {Code.QUEUE_NOT_FOUND, Code.ILLEGAL_FORMATNAME, Code.ILLEGAL_QUEUE_PATHNAME,
-     Code.UNSUPPORTED_FORMATNAME_OPERATION, Code.MACHINE_NOT_FOUND, Code.TRANSACTION_USAGE}
+"""Between two attempts while the queue manager is away, or has no room."""
+PASSING = frozenset(
+    {Code.SERVICE_NOT_AVAILABLE, Code.REMOTE_MACHINE_NOT_AVAILABLE, Code.TRANSACTION_SEQUENCE,
+     Code.INSUFFICIENT_RESOURCES, Code.MESSAGE_STORAGE_FAILED}
 )  # fmt: skip
+"""What is waited out: no request is to blame for it."""
+NOT_OF_A_REQUEST = PASSING | {Code.OPERATION_CANCELLED, Code.IO_TIMEOUT, Code.GENERIC}
+"""What may befall the sending of any answer: all else is wrong with the response queue."""
 
 
 class ReadResponseServer:
@@ -74,18 +78,22 @@ class ReadResponseServer:
         return False
 
     def run(self) -> None:
-        """Serve requests until stop(), through restarts of the queue manager.
+        """Serve requests until stop(), through restarts of the queue manager, and while it has no
+        room for answers.
 
         Raises what cannot be waited out: QUEUE_DELETED, INVALID_HANDLE, ...
         """
+        waits_for = ""
         while not self._stopping.is_set():
             try:
                 self.run_once()
+                waits_for = ""
             except MessageQueueException as problem:
-                passes = (Code.SERVICE_NOT_AVAILABLE, Code.TRANSACTION_SEQUENCE)
-                if problem.message_queue_error_code not in passes:
+                if problem.message_queue_error_code not in PASSING:
                     raise
-                log.warning("read requests wait: %s", problem)
+                if str(problem) != waits_for:
+                    waits_for = str(problem)
+                    log.warning("read requests wait: %s", waits_for)
                 self._stopping.wait(PAUSE_S)
 
     def stop(self) -> None:
@@ -119,14 +127,14 @@ class ReadResponseServer:
                     transaction.abort()  # another one than was looked at
                     return False
                 message = self._input.receive(0, transaction=transaction)
+                copy = message.copy()
+                copy.use_dead_letter_queue = True
                 try:
                     response_queue = response_queue_of(request)
-                    copy = message.copy()
-                    copy.use_dead_letter_queue = True
                     with self._host.open(response_queue, access=QueueAccessMode.SEND) as target:
                         target.send(copy, transaction=transaction)
-                except MessageQueueException as problem:
-                    if problem.message_queue_error_code not in BAD_RESPONSE_QUEUE:
+                except Error as problem:  # also WrongArgument, of a name that is none
+                    if getattr(problem, "message_queue_error_code", None) in NOT_OF_A_REQUEST:
                         raise
                     bad = request, str(problem)
                     transaction.abort()

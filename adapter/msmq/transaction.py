@@ -17,7 +17,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.closing import CommitOnExit
 from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.unit import Unit
-from adapter.errors import BackedOut, Error, UnitEnded
+from adapter.errors import BackedOut, Error, InDoubt, UnitEnded
 from adapter.msmq import identifiers
 from adapter.msmq.computers import ComputerConnections
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
@@ -54,7 +54,7 @@ class MessageQueueTransaction(CommitOnExit):
     It is one of a single queue manager: of the host's own, or, if it first receives from a queue of
     another computer, of that computer's.
 
-    It may be begun again after its outcome.
+    It may be begun again after its outcome, also after one that is unknown.
     """
 
     def __init__(self, host: HasComputers) -> None:
@@ -63,6 +63,8 @@ class MessageQueueTransaction(CommitOnExit):
         self._status = Status.INITIALIZED
         self._entered = False
         self._disposed = False
+        self._is_in_doubt = False
+        """It is pending for ever: its commit has ended it, and said nothing of the outcome."""
 
     @property
     def status(self) -> Status:
@@ -75,6 +77,10 @@ class MessageQueueTransaction(CommitOnExit):
         return self._status is Status.PENDING
 
     @property
+    def _goes_on(self) -> bool:
+        return self._status is Status.PENDING and not self._is_in_doubt
+
+    @property
     def id(self) -> str:
         """Its id, that of its messages; "" before it is begun. Host.outcome() takes it."""
         return identifiers.shown(self._unit.id) if self._unit is not None else ""
@@ -83,13 +89,13 @@ class MessageQueueTransaction(CommitOnExit):
         """Begin it. Raises InvalidOperationError if it is pending, ObjectDisposedError."""
         if self._disposed:
             raise ObjectDisposedError("the transaction is disposed of: make another")
-        if self._status is Status.PENDING:
+        if self._goes_on:
             if self._entered:
                 self._entered = False  # inside its with statement this is accepted once
                 return
             raise InvalidOperationError("the transaction is pending: commit or abort it first")
         self._unit = _begin_unit(self._computers.own.channel)
-        self._status = Status.PENDING
+        self._status, self._is_in_doubt = Status.PENDING, False
 
     def commit(self) -> None:
         """Make everything in it take effect, durably. When this returns, it has happened.
@@ -105,6 +111,7 @@ class MessageQueueTransaction(CommitOnExit):
             self._status = Status.ABORTED
             raise translate(lost) from lost
         except Error as error:
+            self._is_in_doubt = isinstance(error, InDoubt)
             raise translate(error) from error
         self._status = Status.COMMITTED
 
@@ -129,7 +136,7 @@ class MessageQueueTransaction(CommitOnExit):
     def dispose(self) -> None:
         """Abort it if it is pending, and let it not be begun again."""
         self._disposed = True
-        if self._status is Status.PENDING:
+        if self._goes_on:
             self.abort()
 
     def belongs_to(self, computers: ComputerConnections) -> bool:
@@ -165,7 +172,7 @@ class MessageQueueTransaction(CommitOnExit):
         return self._unit
 
     def __enter__(self) -> Self:
-        if self._status is not Status.PENDING:
+        if not self._goes_on:
             self.begin()
         self._entered = True
         return self

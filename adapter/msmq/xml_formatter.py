@@ -25,7 +25,9 @@ from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.formatters import cannot_read, cannot_write
 
 HEADING = b'<?xml version="1.0"?>\n'
-NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+NIL = f"{{{XSI}}}nil"
+ET.register_namespace("xsi", XSI)
 ARRAY_OF = "ArrayOf"
 RETURN = b"&#13;"
 """A carriage return that a reader of XML leaves as it is."""
@@ -54,6 +56,12 @@ READERS: dict[str, Any] = {
     ),
 }  # fmt: skip
 """Values by the name of their element."""
+UNREADABLE = (
+    ET.ParseError, expat.ExpatError, LookupError, ValueError, ArithmeticError, TypeError
+)  # fmt: skip
+"""What reading raises: of no document, an encoding that Python does not have, a value of another
+type, a Struct that msgspec does not support.
+"""
 
 
 class XmlMessageFormatter:
@@ -77,7 +85,7 @@ class XmlMessageFormatter:
         """Return the value of a body."""
         try:
             return self._value(parse(body))
-        except (ET.ParseError, expat.ExpatError, KeyError, ValueError, ArithmeticError) as error:
+        except UNREADABLE as error:
             raise cannot_read(self, body_type, str(error)) from error
 
     def _element(self, value: Any, name: str = "") -> ET.Element:
@@ -97,16 +105,18 @@ class XmlMessageFormatter:
         for field in msgspec.structs.fields(value):
             item = getattr(value, field.name)
             if item is not None:
-                element.append(self._element(item, field.name))
+                element.append(self._element(item, field.encode_name))
+            elif not field.required and field.default is not None:
+                # left out, it would be read as its default
+                element.append(ET.Element(field.encode_name, {NIL: "true"}))
         return element
 
     def _of_list(self, value: list[Any] | tuple[Any, ...], name: str) -> ET.Element:
         items = [self._element(item) for item in value]
-        kinds = {item.tag for item in items} or {"string"}
-        if len(kinds) > 1:
+        kind = _unified(items)
+        if not kind:
             raise cannot_write(self, value, "a list whose items are of one type")
-        kind = kinds.pop()
-        element = ET.Element(name or f"{ARRAY_OF}{kind[:1].upper()}{kind[1:]}")
+        element = ET.Element(name or _array_of(kind))
         element.extend(items)
         return element
 
@@ -139,7 +149,7 @@ class XmlMessageFormatter:
             if issubclass(kind, Enum):
                 return kind[element.text or ""]
             if issubclass(kind, msgspec.Struct):
-                return msgspec.convert(_fields(element, kind), kind, strict=False)
+                return msgspec.convert(_parts(element, kind), kind, strict=False)
         if name.startswith(ARRAY_OF):
             return [self._value(item) for item in element]
         if element.get(NIL) == "true":
@@ -150,6 +160,29 @@ class XmlMessageFormatter:
                 "of its target_types, or read body_bytes"
             )
         return READERS[name](element.text or "")
+
+
+def _array_of(kind: str) -> str:
+    return f"{ARRAY_OF}{kind[:1].upper()}{kind[1:]}"
+
+
+def _unified(items: list[ET.Element]) -> str:
+    """Give the items of a list one type, and return its name: long if one of whole numbers needs
+    it; of lists, empty ones among them, that of their items. Empty: they have no type in common.
+    """
+    kinds = {item.tag for item in items} or {"string"}
+    if len(kinds) == 1:
+        return kinds.pop()
+    kind = ""
+    if kinds == {"int", "long"}:
+        kind = "long"
+    elif all(one.startswith(ARRAY_OF) for one in kinds):
+        within = _unified([one for item in items for one in item])
+        kind = within and _array_of(within)
+    if kind:
+        for item in items:
+            item.tag = kind
+    return kind
 
 
 def parse(body: bytes) -> ET.Element:
@@ -211,15 +244,29 @@ def _local(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _fields(element: ET.Element, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return what a Struct is made of, by the names of its elements."""
-    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    left_out: dict[str, Any] = {
-        field.name: None
-        for field in msgspec.structs.fields(kind)
-        if field.required and _may_be_none(field.type)
+def _parts(element: ET.Element, kind: type[msgspec.Struct]) -> dict[str, Any] | list[Any]:
+    """Return what msgspec makes a Struct of: its fields by their names, or in their order."""
+    fields = msgspec.structs.fields(kind)
+    types = {field.encode_name: field.type for field in fields}
+    found: dict[str, Any] = {
+        field.encode_name: None for field in fields if field.required and _may_be_none(field.type)
     }
-    return left_out | {_local(item): _field(item, types.get(_local(item))) for item in element}
+    found |= {_local(item): _field(item, types.get(_local(item))) for item in element}
+    config = kind.__struct_config__
+    if not config.array_like:
+        return found
+    tag = [] if config.tag is None else [config.tag]
+    return tag + [_value_of(field, found) for field in fields]
+
+
+def _value_of(field: msgspec.structs.FieldInfo, found: dict[str, Any]) -> Any:
+    if field.encode_name in found:
+        return found[field.encode_name]
+    if field.required:
+        raise ValueError(f"it has no {field.encode_name}")
+    if field.default is msgspec.NODEFAULT:
+        return field.default_factory()
+    return field.default
 
 
 def _field(element: ET.Element, kind: Any) -> Any:
@@ -232,9 +279,9 @@ def _field(element: ET.Element, kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[element.text or ""].value
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _fields(element, kind)
-    if kind is list or get_origin(kind) is list:
-        (item,) = get_args(kind) or (str,)
+        return _parts(element, kind)
+    if (get_origin(kind) or kind) in (list, tuple):
+        item, *_ = get_args(kind) or (str,)  # what is written has items of one type
         return [_field(one, item) for one in element]
     return element.text or ""
 

@@ -23,7 +23,7 @@ from adapter.core.contract import audit as on_record
 from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.authorities import ALL, Denial, words_of
 from adapter.core.contract.authority_commands import DeleteAuthority, PermissionChange, SetAuthority
-from adapter.core.contract.broker import BrokerPermit
+from adapter.core.contract.broker import TRANSMISSION, BrokerPermit
 from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.msmq import MsmqPermit
 from adapter.core.contract.parties import Party, Proof
@@ -46,6 +46,8 @@ NOT_OF_RULE = frozenset({"profile", "kind", "action", "users"})
 BITS = ("add", "remove")
 DONE: Final = {"outcome": "done"}
 DETAIL_LENGTH_MAX: Final = 8_000
+IN_TRANSMISSION: Final = "sys.transmission_queue"
+"""The name on record of what is looked at where messages of several queues are shown."""
 FAILURES_MAX: Final = 50
 """Refusals on record in FAILURES_S: who is refused again and again must not fill the ledger. How
 many were left out is said by the next one; the log has them all."""
@@ -181,12 +183,14 @@ class AuditTrail:
         """Note an administrator that looks at messages, once for each open of a queue."""
         if (
             not getattr(command, "peek", True)
+            or getattr(command, "kind", TRANSMISSION) != TRANSMISSION
             or party is None
             or party.principal.proof is Proof.OWN
         ):
             return
         handle = getattr(command, "handle", None)
-        queue = command.queue if handle is None else inquiries.queue_of(connection, handle)
+        of = getattr(command, "queue", IN_TRANSMISSION)
+        queue = of if handle is None else inquiries.queue_of(connection, handle)
         key = connection, queue if handle is None else (handle, queue)
         if key in self._browsed or not inquiries.may_change(connection, queue):
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import math
 import os
 import re
 import threading
@@ -34,6 +35,7 @@ from adapter.errors import Error
 from adapter.servicebroker.arguments import as_queue
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
+from adapter.servicebroker.events import Outage, await_events, number_of
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -43,7 +45,21 @@ WAIT_MS = 500
 LOOK_S = 0.2
 """A program is looked at so often, in case the service is stopped."""
 PAUSE_FIRST_S, PAUSE_MAX_S = 1.0, 60.0
-RECONNECT_S = 1.0
+QUIET_S = 60.0
+"""After which a reader that has not received yet is reported: no other one is started."""
+QUIET = (
+    "queue %s: its last reader has not received for %.0f s, and no other one is started before it "
+    "does or ends: see what it waits for"
+)
+NOT_ALLOWED = (
+    "queue %s: its procedure %r is not started, because this service does not allow it: start the "
+    "service with this procedure allowed, or alter the queue"
+)
+FAILED = "%s failed for queue %s: %s; the next reader is started after %.0f s at the earliest"
+HIDDEN = (
+    "queue %s: no reader is started, because this service may not look at it: grant its user VIEW "
+    "DEFINITION and RECEIVE on the queue"
+)
 STOP_GRACE_S, JOIN_S = 10.0, 15.0
 """Programs are given so long to end when the service is stopped; all readers."""
 
@@ -65,7 +81,8 @@ class _Queue(Struct):
     """The readers of one queue. ends: of those that were not judged yet; pause_s: how long the
     pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it;
     receives: how often had been received when the last reader was started, which still runs;
-    refused: the procedure that was not allowed when it was last looked at.
+    refused: the procedure that was not allowed when it was last looked at; is_hidden: it could not
+    be looked at then; quiet_s: when the last reader is reported if it has not received until then.
     """
 
     name: str
@@ -76,6 +93,8 @@ class _Queue(Struct):
     is_due: bool = True
     receives: Receives | None = None
     refused: str = ""
+    is_hidden: bool = False
+    quiet_s: float = math.inf
 
 
 class ActivationService:
@@ -116,7 +135,8 @@ class ActivationService:
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
         self._sessions_begun = 0
-        self._problem, self._is_awaited = "", False  # by run(): another one starts it again
+        self._problem, self._has_ended = "", False
+        self._is_awaited = False  # by run(): another one starts it again
 
     # -- running
 
@@ -131,7 +151,7 @@ class ActivationService:
 
     def _start_work(self) -> None:
         _check_activation(self._broker, self._only.values())
-        self._problem, self._is_awaited = "", False
+        self._problem, self._is_awaited, self._has_ended = "", False, False
         self._thread = watched.thread("activation service", self._work, self._ended)
 
     def run(self) -> None:
@@ -166,7 +186,9 @@ class ActivationService:
             session.close()
 
     def wait_idle(self, timeout: float | None = None) -> bool:
-        """Wait until no reader runs and none is needed; False if that was not in time (seconds)."""
+        """Wait until no reader runs and none is needed; False if that was not in time (seconds), or
+        the service has ended.
+        """
         until_s = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             seen = self._looked
@@ -174,7 +196,7 @@ class ActivationService:
                 queue.is_due = True
             while self._looked == seen or any(map(_is_busy, self._queues.values())):
                 left_s = None if until_s is None else until_s - time.monotonic()
-                if left_s is not None and left_s <= 0:
+                if self._has_ended or (left_s is not None and left_s <= 0):
                     return False
                 self._changed.wait(left_s)
         return True
@@ -193,24 +215,26 @@ class ActivationService:
 
     def _work(self) -> None:
         """Follow the events, over a session of its own that is opened again when it is lost."""
-        is_lost = False
-        while not self._stopping.is_set():
-            try:
-                with self._broker.another() as session:
-                    is_lost = False
-                    after = self._begin(session)
-                    while not self._stopping.is_set():
-                        after = self._turn(session, after, WAIT_MS)
-            except Error as problem:
-                if not is_lost:
-                    log.warning("activation waits for the queue manager: %s", problem)
-                is_lost = True
-                self._stopping.wait(RECONNECT_S)
+        outage = Outage("activation", self._stopping)
+        try:
+            while not self._stopping.is_set():
+                try:
+                    with self._broker.another() as session:
+                        after = self._begin(session)
+                        while not self._stopping.is_set():
+                            after = self._turn(session, after, WAIT_MS)
+                            outage.over()
+                except Error as problem:
+                    outage.wait(problem)
+        finally:
+            with self._changed:
+                self._has_ended = True
+                self._changed.notify_all()
 
     def _begin(self, session: ServiceBroker) -> int:
         """Note every queue with activation; returns the number of the last event."""
         self._sessions_begun += 1
-        after = _number(_events(session, -1, 0))
+        after = number_of(await_events(session, b.QUEUE_ACTIVATION, -1, 0))
         for one in _queues(session):
             if one.attributes["activation_procedure"]:
                 self._note(one.name)
@@ -221,11 +245,13 @@ class ActivationService:
         the last one.
         """
         self._look(session)
-        found = _events(session, after, wait_ms if not self._has_due() else 0)
+        with self._changed:
+            is_due = any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
+        found = await_events(session, b.QUEUE_ACTIVATION, after, 0 if is_due else wait_ms)
         for one in found:
             if one.attributes.get("event"):
                 self._note(one.name)
-        return max(after, _number(found))
+        return max(after, number_of(found))
 
     def _note(self, name: str) -> None:
         """Note that a queue may need a reader."""
@@ -234,24 +260,20 @@ class ActivationService:
             with self._changed:
                 self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
 
-    def _has_due(self) -> bool:
-        now_s = time.monotonic()
-        with self._changed:
-            return any(one.is_due and one.until_s <= now_s for one in self._queues.values())
-
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
         now_s = time.monotonic()
         with self._changed:
-            due = [one for one in self._queues.values() if one.is_due and one.until_s <= now_s]
+            due = [one for one in self._queues.values() if _is_to_look_at(one, now_s)]
             for queue in due:
                 queue.is_due = False
-        for queue in due:
+        for at, queue in enumerate(due):
             try:
                 self._look_at(session, queue)
             except Error as problem:
-                if problem.refused is not Reason.QUEUE_NOT_FOUND:
-                    queue.is_due = True
+                if not _is_left(queue, problem):
+                    for one in due[at:]:
+                        one.is_due = True
                     raise
         with self._changed:
             self._looked += 1
@@ -259,14 +281,16 @@ class ActivationService:
 
     def _look_at(self, session: ServiceBroker, queue: _Queue) -> None:
         shown = _queue(session, queue.name)
+        queue.is_hidden = False
         with self._changed:
             ends, queue.ends = queue.ends, []
         for end in ends:
             self._judge(queue, end, shown)
         is_on = shown["activation_procedure"] and shown["activation_status"]
-        has_room = queue.running < shown["max_queue_readers"]
         receives = self._sessions_begun, shown["receives"]
-        has_room = has_room and queue.receives != receives  # the last one receives first
+        has_received = queue.receives != receives  # the last one receives first
+        has_room = has_received and queue.running < shown["max_queue_readers"]
+        _note_quiet(queue, is_waited_for=not has_received and shown["activation_needed"])
         if queue.until_s > time.monotonic():
             queue.is_due = True
         elif is_on and has_room and shown["activation_needed"] and not self._stopping.is_set():
@@ -275,9 +299,7 @@ class ActivationService:
                 self._start(queue, procedure, receives)
 
     def _is_allowed(self, queue: _Queue, procedure: str) -> bool:
-        """Whether a procedure may be started. One that may not is logged once, and the queue is
-        left until its next event.
-        """
+        """Whether a procedure may be started; the queue of one that may not is left, and logged."""
         if procedure in self._allowed:
             queue.refused = ""
             return True
@@ -285,11 +307,7 @@ class ActivationService:
             queue.refused = procedure
             with self._changed:
                 self._counts["failures"] += 1
-            text = (
-                "queue %s: its procedure %r is not started, because this service does not allow "
-                "it: start the service with this procedure allowed, or alter the queue"
-            )
-            log.error(text, queue.name, procedure)
+            log.error(NOT_ALLOWED, queue.name, procedure)
         return False
 
     def _judge(self, queue: _Queue, end: _ReaderEnd, shown: dict[str, Any]) -> None:
@@ -303,8 +321,7 @@ class ActivationService:
             return
         with self._changed:
             self._counts["failures"] += 1
-        text = "%s failed for queue %s: %s; the next reader is started after %.0f s at the earliest"
-        log.error(text, end.procedure, queue.name, problem, queue.pause_s)
+        log.error(FAILED, end.procedure, queue.name, problem, queue.pause_s)
         queue.until_s = time.monotonic() + queue.pause_s
         queue.pause_s = min(queue.pause_s * 2, PAUSE_MAX_S)
 
@@ -321,6 +338,7 @@ class ActivationService:
         with self._changed:
             queue.running += 1
             queue.receives = receives
+            queue.quiet_s = time.monotonic() + QUIET_S
             self._counts["started"] += 1
         log.info("started %s for queue %s", procedure, queue.name)
         started = watched.thread(f"reader of queue {queue.name}", read, log.error)
@@ -353,11 +371,34 @@ class ActivationService:
     def _finish(self, queue: _Queue, end: _ReaderEnd) -> None:
         with self._changed:
             queue.running -= 1
-            queue.receives = None
+            queue.receives, queue.quiet_s = None, math.inf
             queue.ends.append(end)
             queue.is_due = True
             self._counts["ended"] += 1
             self._changed.notify_all()
+
+
+def _is_to_look_at(queue: _Queue, now_s: float) -> bool:
+    return (queue.is_due and queue.until_s <= now_s) or queue.quiet_s <= now_s
+
+
+def _note_quiet(queue: _Queue, *, is_waited_for: bool) -> None:
+    """Report the last reader, once, if it has had its time. is_waited_for: it has not received."""
+    if queue.quiet_s <= time.monotonic():
+        queue.quiet_s = math.inf
+        if is_waited_for:
+            log.warning(QUIET, queue.name, QUIET_S)
+
+
+def _is_left(queue: _Queue, problem: Error) -> bool:
+    """Whether a queue that could not be looked at is left until its next event: it is gone, or the
+    service may not see it, which is logged once.
+    """
+    queue.quiet_s = math.inf
+    if problem.refused is Reason.AUTHORITY_MISSING and not queue.is_hidden:
+        queue.is_hidden = True
+        log.error(HIDDEN, queue.name)
+    return problem.refused in (Reason.QUEUE_NOT_FOUND, Reason.AUTHORITY_MISSING)
 
 
 def _is_busy(queue: _Queue) -> bool:
@@ -386,16 +427,6 @@ def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:
         found = getattr(found, part)
     function: Callable[[ServiceBroker, str], object] = found
     return function
-
-
-def _events(session: ServiceBroker, after: int, wait_ms: int) -> list[QueueDescription]:
-    command = b.BrokerAwaitEvent(b.QUEUE_ACTIVATION, after, wait_ms)
-    found: list[QueueDescription] = session._ask(command, Descriptions).queues
-    return found
-
-
-def _number(found: list[QueueDescription]) -> int:
-    return max((int(one.attributes["number"]) for one in found), default=-1)
 
 
 def _queues(session: ServiceBroker) -> list[QueueDescription]:

@@ -16,6 +16,7 @@ from adapter.servicebroker.errors import InvalidArgument, as_broker
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 SCHEMA = "dbo"
+OF_SCHEMA = f"{SCHEMA}."
 BRACKETED = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 QUALIFIED = re.compile(rf"(?:(\w+|{BRACKETED.pattern})\.)?(?:{BRACKETED.pattern}|([^\[\].]+))")
 
@@ -57,9 +58,18 @@ def as_queue(name: str) -> str:
     ('Orders', 'Orders', 'a]b', 'Orders')
     """
     text = as_text("queue", name)
+    queue = _without_schema(text)
+    if queue.lower().startswith(OF_SCHEMA):  # the queue manager takes it for the schema again
+        raise InvalidArgument(
+            f"queue {text}: the name of a queue does not begin with {OF_SCHEMA}: leave that out"
+        )
+    return queue
+
+
+def _without_schema(text: str) -> str:
     found = QUALIFIED.fullmatch(text) if "[" in text else None
     if found is None:
-        return text[len(SCHEMA) + 1 :] if text.lower().startswith(f"{SCHEMA}.") else text
+        return text[len(OF_SCHEMA) :] if text.lower().startswith(OF_SCHEMA) else text
     schema, in_brackets, queue, plain = found.groups()
     if schema is not None and _unescaped(in_brackets or schema).lower() != SCHEMA:
         raise InvalidArgument(f"queue {text}: there is no schema but {SCHEMA}: leave it out")

@@ -112,6 +112,10 @@ class Catalog(ABC):
 
     def create_contract(self, name: str, message_types: Mapping[str, str]) -> None:
         """CREATE CONTRACT: who sends each message type, INITIATOR, TARGET or ANY."""
+        if not isinstance(message_types, Mapping):
+            raise InvalidArgumentType(
+                f"message_types maps names to INITIATOR, TARGET or ANY, not {message_types!r}"
+            )
         attributes = dict.fromkeys(SENDERS.values(), "")
         for message_type, sender in message_types.items():
             field = SENDERS.get(a.as_option("SENT BY", sender))
@@ -287,8 +291,8 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def _contracts(names: Iterable[str]) -> str:
-    if isinstance(names, str):
-        raise InvalidArgumentType(f"give a list of names, not the str {names!r}")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidArgumentType(f"give a list of names, not the {type(names).__name__} {names!r}")
     return join_names(a.as_name("contract", name) for name in names)
 
 
@@ -299,6 +303,8 @@ def _check_name(kind: str, name: str) -> str:
 def _activation(activation: QueueActivation | None) -> dict[str, Any]:
     if activation is None:
         return {}
+    if not isinstance(activation, QueueActivation):
+        raise InvalidArgumentType(f"activation is a QueueActivation, not {activation!r}")
     return {
         "activation_procedure": activation.procedure,
         "max_queue_readers": activation.max_queue_readers,

@@ -82,6 +82,7 @@ class ServiceBrokerError(Error):
 
     def __init__(self, number: int, text: str, object_name: str = "") -> None:
         super().__init__(f"{text} ({number})" if number else text, object_name)
+        self.args = (number, text, object_name)  # by which it is made again from a pickle
         self.number = number
 
     def __str__(self) -> str:
@@ -93,6 +94,7 @@ class InvalidArgument(ServiceBrokerError, errors.InvalidOption):
 
     def __init__(self, text: str, number: int = 0) -> None:
         super().__init__(number, text)
+        self.args = (text, number)
 
 
 class InvalidArgumentType(ServiceBrokerError, errors.InvalidType):
@@ -100,6 +102,7 @@ class InvalidArgumentType(ServiceBrokerError, errors.InvalidType):
 
     def __init__(self, text: str) -> None:
         super().__init__(0, text)
+        self.args = (text,)
 
 
 class TransactionRolledBack(ServiceBrokerError):
@@ -146,7 +149,7 @@ def _text(error: Error) -> str:
         return f"queue {shown!r} does not exist: create it, or check the name"
     words = TEXTS.get(error.refused) if error.refused is not None else None
     behind = error.happened.find(CUT) + 1  # a name that was too long to be shown
-    detail = DETAIL.search(error.happened, behind)
+    detail = DETAIL.search(error.happened, behind) or DETAIL.search(error.happened)
     if words is None or detail is None:
         return error.text
     return words.format(name=shown, detail=detail[1])

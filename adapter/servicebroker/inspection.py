@@ -1,7 +1,7 @@
 """Looking at a message without removing it, and removing a conversation that cannot go on.
 
-An inspection receives in a transaction that it always rolls back; a removal turns the queue on and
-ends the conversation with an error. Whether a message is poison is for people to decide. This
+An inspection receives in a transaction that it always rolls back; a removal ends the conversation
+with an error and turns the queue on. Whether a message is poison is for people to decide. This
 module does not know what a statement means.
 """
 
@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker_header import READY
+from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.catalog_views import CatalogViews
-from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
+from adapter.servicebroker.errors import InvalidArgumentType, ServiceBrokerError
 from adapter.servicebroker.rows import Row
 from adapter.servicebroker.statements import Handle, Statements, as_guid
 from adapter.servicebroker.transaction import Transaction
@@ -67,6 +68,8 @@ class Removal(Struct, frozen=True):
         return "\n".join(lines)
 
 
+ERROR_MAX = 2**31 - 1
+"""Of a program's own errors; negative numbers are the system's."""
 LATIN_END = "\u0180"
 """Behind the last letter of Latin scripts that is common."""
 
@@ -121,12 +124,18 @@ class Poison(Catalog, CatalogViews, Statements):
         description: str,
         clear_state: Callable[[UUID], object] | None = None,
     ) -> Removal:
-        """End a conversation that cannot go on: show its first message, turn the queue ON, END
-        CONVERSATION WITH ERROR, and call clear_state(handle).
+        """End a conversation that cannot go on: show its first message, END CONVERSATION WITH
+        ERROR, turn the queue ON, and call clear_state(handle).
 
         The message is looked at without receiving it, so that nothing counts as rolled back.
-        Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation.
+        Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation, or
+        an argument is wrong.
         """
+        if clear_state is not None and not callable(clear_state):
+            raise InvalidArgumentType(f"clear_state is a callable, not {clear_state!r}")
+        if not isinstance(description, str):
+            raise InvalidArgumentType(f"description is a str, not {description!r}")
+        code = a.as_whole("error", error, 1, ERROR_MAX)
         handle = UUID(bytes=as_guid(conversation_handle))
         known = self._endpoint_of(handle)
         name = self.queue(queue).name
@@ -134,14 +143,10 @@ class Poison(Catalog, CatalogViews, Statements):
             raise ServiceBrokerError(
                 8426, f"queue {name} has no conversation {handle}: check the handle", str(handle)
             )
-        if error < 1:
-            raise InvalidArgument(
-                f"error is 1 or more, not {error}: negative ones are the system's"
-            )
         waiting = self._browse(queue, handle.bytes)
         row = next((one for one in waiting if one.status == READY), None)
-        self.alter_queue(queue, status=True)
-        self.end_conversation(handle, error=error, description=description)
+        self.end_conversation(handle, error=code, description=description)
+        self.alter_queue(queue, status=True)  # last: no reader meets the message again
         if clear_state is not None:
             clear_state(handle)
         left = self._sides_of(known.conversation_id)

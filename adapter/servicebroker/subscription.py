@@ -19,11 +19,12 @@ from adapter import watched
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.core.contract import broker as b
-from adapter.core.contract.results import Descriptions, QueueDescription
-from adapter.errors import ConnectionBroken, Error
+from adapter.core.contract.results import QueueDescription
+from adapter.errors import Error
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
+from adapter.servicebroker.events import Outage, await_events, number_of
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -93,22 +94,25 @@ class _Watch:
     ) -> None:
         self._session, self._event, self._callback = session, event, callback
         self._ended = threading.Event()
-        self._after = int(self._events(-1, 0)[-1].attributes["number"])
-        self._thread = watched.thread(f"subscription to {event}", self._run, self._report)
+        self._after = number_of(await_events(session, event, -1, 0))
+        what = f"subscription to {event}"
+        self._outage = Outage(what, self._ended)
+        self._thread = watched.thread(what, self._run, self._report)
         self.subscription = EventSubscription(self._close)
 
     def _run(self) -> None:
+        """Call the callback, through outages of any length, until the session or this is closed."""
         while not self._ended.is_set():
             try:
-                found = self._events(self._after, WAIT_MS)
-            except ConnectionBroken:
-                return  # the session has been closed, or has lost its queue manager
-            except Error:
+                found = await_events(self._session, self._event, self._after, WAIT_MS)
+            except Error as problem:
                 if self._session.channel.is_closed:
                     return
-                raise
+                self._outage.wait(problem)
+                continue
+            self._outage.over()
+            self._after = max(self._after, number_of(found))
             for one in found:
-                self._after = max(self._after, int(one.attributes["number"]))
                 if one.attributes.get("event") and not self._ended.is_set():
                     self._call(one)
 
@@ -119,11 +123,6 @@ class _Watch:
             self._callback(QueueEvent(shown["event"], one.name, time, dict(shown["details"])))
         except Exception:
             log.exception("the callback for event %s of queue %s failed", shown["event"], one.name)
-
-    def _events(self, after: int, wait_ms: int) -> list[QueueDescription]:
-        command = b.BrokerAwaitEvent(self._event, after, wait_ms)
-        found: list[QueueDescription] = self._session._ask(command, Descriptions).queues
-        return found
 
     def _report(self, sentence: str) -> None:
         log.error("%s; no event reaches the callback any more", sentence)

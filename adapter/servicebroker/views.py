@@ -43,7 +43,12 @@ class EndpointRow(Struct, frozen=True):
 
 
 class TransmissionRow(Struct, frozen=True):
-    """A row of sys.transmission_queue. transmission_status: why it waits."""
+    """A row of sys.transmission_queue. transmission_status: why it waits.
+
+    message_body: None: the body is empty, or is left out: as it has more than 8,000 bytes, or as
+    who asks may not browse the queue to which the message goes. message_body_length: of the
+    message, also if its body is left out.
+    """
 
     conversation_id: UUID
     is_initiator: bool
@@ -55,6 +60,7 @@ class TransmissionRow(Struct, frozen=True):
     enqueue_time: datetime
     message_body: bytes | None
     transmission_status: str
+    message_body_length: int = 0
 
 
 class Views(ABC):
@@ -148,4 +154,5 @@ def _transmission(shown: dict[str, Any]) -> TransmissionRow:
         datetime.fromtimestamp(shown["enqueue_ms"] / 1000, UTC),
         bytes.fromhex(shown["body"]) or None,
         shown["status"],
+        shown.get("length", len(shown["body"]) // 2),  # an earlier release does not say it
     )

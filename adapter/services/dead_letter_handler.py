@@ -19,6 +19,7 @@ from adapter import errors
 from adapter.client.browse import BrowsedMessage
 from adapter.client.connection import Connection
 from adapter.client.message import Message
+from adapter.client.queue import meant_by
 from adapter.services.dead_letter_header import copy_of, dead_letter_queue
 from adapter.services.dead_letter_rules import DeadLetterRule, RulesTable
 
@@ -223,9 +224,16 @@ class DeadLetterHandler:
         if not target:
             raise CannotForward(f"it names no queue for {rule.forward_queue or 'a retry'}")
         is_here = manager in ("", self._qm.name)
-        if target == self.queue and is_here:
-            raise CannotForward(f"it would be put on {target} again, in an endless loop")
+        if is_here and self._is_circle(target):
+            raise CannotForward(f"it would be put on {self.queue} again, in an endless loop")
         return self._move(rule, message, target, "" if is_here else manager)
+
+    def _is_circle(self, target: str) -> bool:
+        """Whether a queue is the dead-letter queue itself, by its name or as an alias of it."""
+        if target == self.queue:
+            return True
+        with self._qm.queue(target) as to:
+            return meant_by(to, "output") == self.queue
 
     def _move(
         self, rule: DeadLetterRule, message: BrowsedMessage, target: str, manager: str

@@ -72,6 +72,7 @@ class RulesError(errors.InvalidValue):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = list(mistakes)
         super().__init__("; ".join(map(str, self.mistakes)))
+        self.args = (self.mistakes,)
 
 
 class Control(Struct, frozen=True, kw_only=True):

@@ -14,8 +14,9 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from adapter import launch
+from adapter import launch, watched
 from adapter.allowed import AllowedPrograms, ProgramNotAllowed, words_of
 from adapter.errors import Error
 from adapter.services.trigger_message import TriggerMessage
@@ -98,7 +99,8 @@ class Programs:
             self._running.add(program)
             self._started += 1
         log.info("started %s as process %d", program, program.child.pid)
-        threading.Thread(target=self._follow, args=(program, waits), daemon=True).start()
+        follow, lose = partial(self._follow, program, waits), partial(self._lose, program)
+        watched.thread(f"that waits for {program}", follow, lose)
         if waits:
             program.ended.wait()
             if self._is_failure(program):
@@ -117,7 +119,7 @@ class Programs:
             for program in untold:
                 program.is_told = True
         for program in untold:
-            threading.Thread(target=_end, args=(program, grace_s), daemon=True).start()
+            watched.thread(f"that ends {program}", partial(_end, program, grace_s), log.error)
         for program in running:
             if program.gone.wait(grace_s + launch.KILL_TIMEOUT_S):
                 program.ended.wait(launch.KILL_TIMEOUT_S)
@@ -169,6 +171,14 @@ class Programs:
                 logging.WARNING if status else logging.INFO,
                 "%s ended with status %d", program, status,
             )  # fmt: skip
+        program.ended.set()
+
+    def _lose(self, program: Program, text: str) -> None:
+        """Go on without a program whose end cannot be waited for: nothing else waits for it."""
+        log.error("%s", text)
+        with self._change:
+            self._running.discard(program)
+            self._change.notify_all()
         program.ended.set()
 
     def _is_failure(self, program: Program) -> bool:

@@ -214,7 +214,7 @@ def recover(broker: sb.ServiceBroker, path: Path) -> int:
         ]
         for row in poison:
             print(f"The detector finds {row.text}: the part is retired.")
-            print(f"The detector turns the queue ON and ends the conversation with error {UNABLE}.")
+            print(f"The detector ends the conversation with error {UNABLE} and turns the queue ON.")
             broker.remove_poison(
                 STOCK_QUEUE,
                 row.conversation_handle,

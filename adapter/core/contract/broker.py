@@ -45,6 +45,10 @@ ROWS_BYTES_MAX: Final = 4 * 1024 * 1024
 """The rows of one answer; one row may be longer."""
 
 
+SHOWN_BODY_MAX: Final = 8_000
+"""A row in transmission has a body of so many bytes at most; of a longer one only its length."""
+
+
 class BrokerCreate(Struct, array_like=True, tag=100):
     """Create an object of the catalog. Durable. kind: see core.attributes.broker."""
 
@@ -83,7 +87,8 @@ class BrokerInquire(Struct, array_like=True, tag=103):
     all, in order, after the one that was the last of the answer before (for endpoints and groups:
     hex). SIDES are the endpoints of one conversation; name: its id in hex. The
     answer is Descriptions; one that has fewer than count is the last, but of TRANSMISSION the one
-    that has none.
+    that has none. Who may not browse the queue to which a message of TRANSMISSION goes sees it
+    without its body.
     """
 
     kind: str

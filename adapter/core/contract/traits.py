@@ -262,7 +262,7 @@ TRAITS: Final[dict[type, Trait]] = {
     b.BrokerAlter: _administrative("alter Service Broker {kind}", BY_RULE),
     b.BrokerDrop: _administrative("drop Service Broker {kind}", BY_RULE),
     b.BrokerPermit: _administrative("set permissions of Service Broker {kind}", BY_RULE),
-    b.BrokerInquire: _question(BY_RULE),
+    b.BrokerInquire: Trait(BY_RULE, is_question=True, shows_bodies=True),
     b.BrokerBrowse: Trait(BY_RULE, is_question=True, shows_bodies=True),
     b.BrokerBegin: ON_CONVERSATION,
     b.BrokerSend: Trait(BY_RULE, in_unit=True, is_frequent=True, content=Content.BODY),

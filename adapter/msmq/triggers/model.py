@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
@@ -62,7 +62,9 @@ class Rule:
 class Trigger:
     """A trigger: the queue that it monitors, and rules in the order in which they are applied.
 
-    Each rule acts by itself. Name and queue cannot be changed. id: drawn, unless given.
+    Each rule acts by itself. Name and queue cannot be changed. id: drawn, unless given. enabled:
+    takes effect at once, also in a service that runs; MessageQueueException if that cannot open the
+    queue, and the trigger stays as it was.
     """
 
     def __init__(
@@ -90,7 +92,25 @@ class Trigger:
         if not isinstance(processing, Processing):
             raise WrongArgumentType(f"processing is of Processing, not {processing!r}")
         self.processing = processing
-        self.enabled = as_flag("enabled", enabled)
+        self._enabled = as_flag("enabled", enabled)
+        self._watchers: list[Callable[[Trigger], object]] = []
+        """What is called when it has been enabled or disabled: its services."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it acts."""
+        return self._enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        before, self._enabled = self._enabled, as_flag("enabled", value)
+        if self._enabled != before:
+            try:
+                for watcher in list(self._watchers):
+                    watcher(self)
+            except BaseException:
+                self._enabled = before
+                raise
 
     @property
     def name(self) -> str:

@@ -111,6 +111,7 @@ class TriggerService:
                 except BaseException:
                     del self._triggers[trigger.name]
                     raise
+            trigger._watchers.append(self._switch)
 
     def remove(self, name: str) -> None:
         """Remove a trigger. Raises InvalidOperationError if no trigger has this name."""
@@ -118,13 +119,28 @@ class TriggerService:
             trigger = self._triggers.pop(name, None)
             if trigger is None:
                 raise InvalidOperationError(f"trigger {name} does not exist")
+            trigger._watchers.remove(self._switch)
             self._repeats.pop(name, None)
-            monitor = self._monitors.get(self._key(trigger.queue))
-            if monitor is None:
+            self._leave(trigger)
+
+    def _switch(self, trigger: Trigger) -> None:
+        """Begin or end to monitor a queue for a trigger that was enabled or disabled."""
+        with self._lock:
+            if not self._running:
                 return
-            monitor.triggers = [one for one in monitor.triggers if one.name != name]
+            if trigger.enabled:
+                self._monitor(trigger.queue)
+            else:
+                self._leave(trigger)
+
+    def _leave(self, trigger: Trigger) -> None:
+        """Monitor a queue for its other triggers, if it has any."""
+        key = self._key(trigger.queue)
+        monitor = self._monitors.get(key)
+        if monitor is not None:
+            monitor.triggers = [one for one in monitor.triggers if one is not trigger]
             if not monitor.triggers:
-                del self._monitors[self._key(trigger.queue)]
+                del self._monitors[key]
                 monitor.stop()
 
     # -- running

@@ -45,7 +45,7 @@ def test_values_come_back(value: object) -> None:
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize("value", [object(), {}, [1], 2**63])
+@pytest.mark.parametrize("value", [object(), {}, [1], 2**63, "\ud800", ["\ud800"]])
 def test_what_cannot_be_written_is_named(value: object) -> None:
     with pytest.raises(InvalidOperationError, match="cannot write"):
         BinaryMessageFormatter().write(value)

@@ -46,7 +46,9 @@ def test_times_and_strings_of_com() -> None:
     assert formatter.read(b"\xff\xff", vt.VT_BOOL) is True
 
 
-@pytest.mark.parametrize("value", [object(), 2**63, {}, WHEN.replace(tzinfo=None), "\ud800"])
+@pytest.mark.parametrize(
+    "value", [object(), 2**63, {}, WHEN.replace(tzinfo=None), "\ud800", Decimal("NaN")]
+)
 def test_what_cannot_be_written_is_named(value: object) -> None:
     with pytest.raises(InvalidOperationError, match="cannot write"):
         ActiveXMessageFormatter().write(value)

@@ -19,6 +19,7 @@ def test_queues_are_created_and_deleted(at: MsmqSite) -> None:
     queue = at.home.create(r".\private$\Orders", transactional=True, label="x")
     assert (queue.transactional, queue.label) == (True, "x")
     assert at.home.exists(r"home\PRIVATE$\orders")
+    assert not at.home.exists("*")
     with pytest.raises(MessageQueueException) as again:
         at.home.create(path("ORDERS"))
     assert code_of(again) is MessageQueueErrorCode.QUEUE_EXISTS

@@ -3,10 +3,12 @@
 import pytest
 
 from adapter.channel.unit import Unit
+from adapter.errors import InDoubt
 from adapter.msmq import (
     InvalidOperationError,
     Message,
     MessageQueue,
+    MessageQueueException,
     MessageQueueTransaction,
     MessageQueueTransactionStatus,
     MessageQueueTransactionType,
@@ -101,6 +103,32 @@ def test_an_interrupted_commit_aborts(at: MsmqSite, monkeypatch: pytest.MonkeyPa
             queue.send("x", label="1", transaction=transaction)
     assert transaction.status is ABORTED
     assert labels(queue) == []
+
+
+def test_after_an_unknown_outcome_it_is_begun_again(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = Unit.commit
+
+    def commit_in_doubt(unit: Unit) -> None:
+        commits(unit)
+        raise InDoubt("no answer", "", unit.id)
+
+    transaction = MessageQueueTransaction(at.home)
+    with monkeypatch.context() as patched:
+        patched.setattr(Unit, "commit", commit_in_doubt)
+        for _ in range(2):
+            with pytest.raises(MessageQueueException) as doubt, transaction:
+                first = transaction.id
+            assert doubt.value.transaction_id == first
+            assert (transaction.status, transaction.id) == (PENDING, first)
+    with transaction:
+        assert transaction.id != first
+    assert transaction.status is COMMITTED
+    monkeypatch.setattr(Unit, "commit", commit_in_doubt)
+    with pytest.raises(MessageQueueException), transaction:
+        pass
+    transaction.dispose()
 
 
 def test_two_transactions_at_a_time(at: MsmqSite) -> None:

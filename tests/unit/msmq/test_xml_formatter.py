@@ -70,6 +70,9 @@ def test_what_net_writes_with_a_declaration_and_names_is_read() -> None:
         b"<string>a",
         b"<unknown/>",
         b"<int>x</int>",
+        b'<?xml version="1.0" encoding="foo"?><string/>',
+        b'<?xml version="1.0" encoding="rot13"?><string/>',
+        b'<?xml version="1.0" encoding="hex"?><string/>',
         b'<!DOCTYPE x [<!ENTITY a "b">]><string>&a;</string>',
         b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><string/>',
         b"<a>" * 5_000 + b"</a>" * 5_000,
@@ -81,7 +84,9 @@ def test_other_bodies_are_refused(body: bytes) -> None:
         XmlMessageFormatter().read(body, 0)
 
 
-@pytest.mark.parametrize("value", [None, object(), "\0", [1, "a"], 2**63, "\ud800"])
+@pytest.mark.parametrize(
+    "value", [None, object(), "\0", [1, "a"], [[1], ["a"]], [[1], 1], [[], 1], 2**63, "\ud800"]
+)
 def test_values_that_xml_has_not_are_refused(value: object) -> None:
     with pytest.raises(InvalidOperationError, match="cannot write"):
         XmlMessageFormatter().write(value)
@@ -145,3 +150,96 @@ def test_what_is_no_document_with_returns_costs_little() -> None:
     for open_mark in (b"<!--", b"<![CDATA[", b"<", b"<a "):
         with pytest.raises(InvalidOperationError):
             XmlMessageFormatter().read(b"<a>\r" + open_mark * 50_000 + b"</a", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        ([1, 2**40], b"<ArrayOfLong><long>1</long><long>1099511627776</long></ArrayOfLong>"),
+        (
+            [[], [1]],
+            (
+                b"<ArrayOfArrayOfInt><ArrayOfInt /><ArrayOfInt><int>1</int></ArrayOfInt>"
+                b"</ArrayOfArrayOfInt>"
+            ),
+        ),
+        (
+            [[], []],
+            b"<ArrayOfArrayOfString><ArrayOfString /><ArrayOfString /></ArrayOfArrayOfString>",
+        ),
+    ],
+    ids=["long", "nested", "empty"],
+)
+def test_the_items_of_a_list_have_one_type(value: object, body: bytes) -> None:
+    formatter = XmlMessageFormatter()
+    assert formatter.write(value) == (HEAD + body, 0)
+    assert formatter.read(HEAD + body, 0) == value
+
+
+@given(value=st.lists(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1)))))
+def test_lists_of_lists_come_back(value: list[list[list[int]]]) -> None:
+    formatter = XmlMessageFormatter()
+    assert formatter.read(*formatter.write(value)) == value
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    first_name: str
+    last_name: str | None
+
+
+class Pair(msgspec.Struct, array_like=True, tag=True):
+    left: int
+    right: list[int] = []
+    note: str | None = "none"
+
+
+class Together(msgspec.Struct):
+    many: tuple[int, ...]
+    two: tuple[int, int]
+    pairs: tuple[Pair, ...] = ()
+    limit: int | None = 5
+    lists: list[int] | None = msgspec.field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Renamed("Ann", None),
+        Pair(1),
+        Pair(1, [2], None),
+        Together((), (1, 2)),
+        Together((1, 2**40), (1, 2), (Pair(1), Pair(2, [3])), None, None),
+    ],
+    ids=str,
+)
+def test_structs_of_each_form_come_back(value: msgspec.Struct) -> None:
+    formatter = XmlMessageFormatter((Renamed, Pair, Together))
+    assert formatter.read(*formatter.write(value)) == value
+
+
+def test_what_differs_from_its_default_is_written() -> None:
+    formatter = XmlMessageFormatter()
+    assert formatter.write(Renamed("Ann", None))[0].endswith(
+        b"<Renamed><firstName>Ann</firstName></Renamed>"
+    )
+    assert formatter.write(Pair(1, note=None))[0].endswith(
+        b'<Pair xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><left>1</left><right />'
+        b'<note xsi:nil="true" /></Pair>'
+    )
+    with pytest.raises(InvalidOperationError, match="has no left"):
+        XmlMessageFormatter((Pair,)).read(b"<Pair><right/></Pair>", 0)
+
+
+class Mixed(Enum):
+    ONE = 1
+    TWO = "two"
+
+
+class OfMixed(msgspec.Struct):
+    mixed: Mixed
+
+
+def test_a_struct_that_msgspec_does_not_support_is_refused() -> None:
+    formatter = XmlMessageFormatter((OfMixed,))
+    with pytest.raises(InvalidOperationError, match="cannot read"):
+        formatter.read(*formatter.write(OfMixed(Mixed.ONE)))

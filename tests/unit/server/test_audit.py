@@ -12,7 +12,7 @@ import structlog
 from structlog.testing import LogCapture
 
 import adapter
-from adapter import addresses, msmq, testing
+from adapter import addresses, msmq, servicebroker, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
@@ -366,6 +366,17 @@ def test_an_administrator_that_looks_at_messages_is_on_record(
     (found,) = recorded.of(on_record.BROWSED)
     assert (found[0], found[1]["user"], found[1]["proof"]) == ("Q", "root", "operator")
     assert "body" not in str(recorded.notes)
+
+
+def test_an_administrator_that_looks_at_messages_in_transmission_is_on_record(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    with servicebroker.connect(f"unix:{tmp_path}/s", user="root") as operator:
+        assert operator.conversation_endpoints() == []
+        assert recorded.of(on_record.BROWSED) == []
+        assert operator.transmission_queue() == operator.transmission_queue() == []
+    ((name, facts),) = recorded.of(on_record.BROWSED)
+    assert (name, facts["user"]) == ("sys.transmission_queue", "root")
 
 
 def test_without_the_setting_nothing_is_on_record(

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapter.allowed import AllowedPrograms
+from adapter.core.contract.reasons import Reason
 from adapter.errors import InvalidOption
 from adapter.servicebroker import (
     DEFAULT,
@@ -19,6 +21,7 @@ from adapter.servicebroker import (
     QueueActivation,
     ServiceBroker,
     ServiceBrokerError,
+    activation,
 )
 from adapter.servicebroker.catalog import ServiceQueue
 from tests.support.backlog import until
@@ -363,3 +366,62 @@ def test_a_stop_while_it_is_started_ends_it(
         thread.start()
         thread.join(WAIT_S)
         assert not thread.is_alive()
+
+
+def test_a_queue_that_the_service_may_not_look_at_holds_up_no_other(
+    at: BrokerSite, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    activate(at, "receive_all")
+    at.admin.create_queue("A", activation=QueueActivation(f"{HERE}:receive_all"))
+    looks = activation._queue
+
+    def look(session: ServiceBroker, name: str) -> dict[str, Any]:
+        if name == "A":
+            problem = ServiceBrokerError(229, "not authorized", name)
+            problem.refused = Reason.AUTHORITY_MISSING
+            raise problem
+        return looks(session, name)
+
+    monkeypatch.setattr(activation, "_queue", look)
+    with (
+        stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED)) as service,
+        caplog.at_level(logging.WARNING, "adapter.servicebroker"),
+    ):
+        service.start()
+        at.submit("one")
+        until(lambda: seen == ["one"])
+        assert service.wait_idle(WAIT_S)
+        assert service.wait_idle(WAIT_S)
+    (said,) = caplog.messages
+    assert said.startswith("queue A: no reader is started, because this service may not look at it")
+
+
+def test_a_service_that_has_ended_is_waited_for_no_longer(service: ActivationService) -> None:
+    service.start()
+    service.stop()
+    ended = threading.Event()
+
+    def wait() -> None:
+        assert not service.wait_idle()
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    assert ended.wait(WAIT_S)
+
+
+def test_a_reader_that_does_not_receive_is_reported_once(
+    at: BrokerSite,
+    service: ActivationService,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(activation, "QUIET_S", 0.0)
+    activate(at, "wait_then_receive", 5)
+    service.start()
+    at.submit("one")
+    until(lambda: "has not received" in caplog.text)
+    may_end.set()
+    assert service.wait_idle(WAIT_S)
+    assert seen == ["one"]
+    (said,) = caplog.messages
+    assert said.startswith(f"queue {EXPENSES}: its last reader has not received for 0 s")

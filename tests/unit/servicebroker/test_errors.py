@@ -1,5 +1,7 @@
 """Errors are in the words of Service Broker, with SQL Server's numbers."""
 
+import copy
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -10,7 +12,7 @@ from adapter import testing
 from adapter.core.contract.reasons import Reason
 from adapter.errors import DeadlockVictim, Error
 from adapter.servicebroker import ERROR, ServiceBroker, ServiceBrokerError, TransactionRolledBack
-from adapter.servicebroker.errors import as_broker
+from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType, as_broker
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,11 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
         0,
         "error 2147483648: it is 1 to 2147483647",
     ),
+    (
+        lambda b: b.end_conversation(uuid4(), error=1, description="x" * 3_001),
+        0,
+        "a description has at most 3000 characters",
+    ),
     (lambda b: b.begin_dialog("S", "S", encryption=True), 0, "messages are not encrypted"),
     (
         lambda b: b.end_conversation(uuid4(), error=-1, description="no"),
@@ -78,6 +85,7 @@ def test_what_an_error_says(broker: ServiceBroker, number: int) -> None:
         fails(broker)
     assert raised.value.number == wanted
     assert "MQRC" not in str(raised.value)
+    assert "documentation of the verb" not in str(raised.value)
 
 
 ARGUMENTS: list[tuple[Callable[[ServiceBroker], object], str]] = [
@@ -91,6 +99,9 @@ ARGUMENTS: list[tuple[Callable[[ServiceBroker], object], str]] = [
     (lambda b: b.send(5), "a handle is a UUID or a str, not 5"),  # type: ignore[arg-type]
     (lambda b: b.send(b"x" * 16), "a handle is a UUID or a str, not b'x"),  # type: ignore[arg-type]
     (lambda b: b.send(""), "'' is not a GUID"),
+    (lambda b: b.create_contract("C", ["T"]), "message_types maps"),  # type: ignore[arg-type]
+    (lambda b: b.create_queue("X", activation="x"), "not 'x'"),  # type: ignore[arg-type]
+    (lambda b: b.create_service("X", "Q", contracts=5), "not the int"),  # type: ignore[arg-type]
     (lambda b: b.end_conversation(uuid4(), error=5), "an error code and its description go"),
 ]
 
@@ -227,6 +238,10 @@ def test_finding_servicebroker_d10_other_schemas_are_refused(broker: ServiceBrok
     for queue in ("[Sales].[Q]", "Sales.[Q]", "[Sales].Q"):
         with pytest.raises(ServiceBrokerError, match="there is no schema but dbo"):
             broker.create_queue(queue)
+    for queue in ("[dbo.Q]", "dbo.dbo.Q", "[dbo].[DBO.Q]"):
+        for statement in (broker.queue, broker.create_queue, broker.receive):
+            with pytest.raises(ServiceBrokerError, match="does not begin with dbo"):
+                statement(queue)
     broker.create_queue("[a]]b.c]")
     assert broker.queue("a]b.c").name == "a]b.c"
     broker.create_queue("Sales.Q")
@@ -252,3 +267,18 @@ def test_finding_reliability_d5_a_send_at_the_bound_of_what_is_not_copied_is_110
             qm.uncopied.is_full = False
             t.send(handle, body="y")
         assert [row.text for row in b.receive("Q")] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ServiceBrokerError(5, "text", "Q"),
+        InvalidArgument("text", 8419),
+        InvalidArgumentType("text"),
+        TransactionRolledBack(1205, "text"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_errors_can_be_pickled_and_copied(error: ServiceBrokerError) -> None:
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(twin), str(twin), vars(twin)) == (type(error), str(error), vars(error))

@@ -96,6 +96,28 @@ def test_what_is_granted_may_be_done(site: Site) -> None:
     assert site.granted() == {}
 
 
+def test_who_may_only_look_at_the_queue_manager_reads_no_body_in_transmission(site: Site) -> None:
+    site.maker.alter_queue("PartQueue", status=False)
+    for service in (STORE, "//parts/None"):
+        site.operator.set_authority(service, SERVICE, users=["maker"], add=["put"])
+        site.maker.send(site.maker.begin_dialog("//parts/Bench", service), body="secret")
+    site.operator.set_authority("", "qmgr", users=["bench"], add=["dsp"])
+    bench = site.connect("bench")
+
+    def shown() -> dict[str, bytes | None]:
+        rows = bench.transmission_queue()
+        assert {row.message_body_length for row in rows} == {12}
+        return {row.to_service_name: row.message_body for row in rows}
+
+    body = "secret".encode("utf-16-le")
+    assert shown() == {STORE: None, "//parts/None": None}
+    site.maker.grant("SELECT", on_queue="PartQueue", to_user="bench")
+    assert shown() == {STORE: body, "//parts/None": None}
+    site.maker.revoke("SELECT", on_queue="PartQueue", from_user="bench")
+    site.maker.grant("SELECT", on_queue="BenchQueue", to_user="bench")
+    assert shown() == {STORE: None, "//parts/None": body}
+
+
 def test_send_is_enough_for_a_service_at_an_export(site: Site) -> None:
     """As on an alias of MQ; but only who may alter the export leads a service to it, and only who
     may alter the service leads it anywhere.

@@ -58,6 +58,15 @@ def test_what_is_in_transmission_is_shown_whole() -> None:
         assert [row.message_sequence_number for row in rows] == list(range(3 * MANY))
 
 
+def test_a_long_body_in_transmission_is_left_out_and_its_length_is_shown() -> None:
+    with broker_site() as at:
+        at.admin.alter_queue(EXPENSES, status=False)
+        at.submit(None, b"x" * 8_000, b"x" * 8_001)
+        rows = at.admin.transmission_queue()
+        assert [row.message_body_length for row in rows] == [0, 8_000, 8_001]
+        assert [row.message_body for row in rows] == [None, b"x" * 8_000, None]
+
+
 @pytest.mark.parametrize("digits", ["0102", "004e014e", "e29059bb9922"])
 def test_finding_servicebroker_d7_bytes_that_happen_to_be_letters(digits: str) -> None:
     assert raw(bytes.fromhex(digits)).startswith(f"0x{digits.upper()}")

@@ -522,3 +522,21 @@ def test_what_makes_no_sense_is_refused_at_once(
     ready.close()
     with pytest.raises(ConnectionClosed):
         tool.run()
+
+
+def test_an_alias_of_the_dead_letter_queue_is_no_way_out(
+    ready: adapter.Connection, clock: Time, said: list[str]
+) -> None:
+    ready.define_object("alias", "ALIAS", target=DEAD)
+    ready.define_object("alias", "OTHER.ALIAS", target="OTHER")
+    bury(ready, "one", destination="ALIAS")
+    bury(ready, "two", destination="OTHER.ALIAS")
+    work = handler(ready, "ACTION(RETRY)", clock, said)
+    thread = threading.Thread(target=work.run)
+    thread.start()
+    thread.join(WAIT_S)
+    work.stop()
+    thread.join(WAIT_S)
+    assert (bodies(ready, DEAD), bodies(ready, "OTHER")) == (["one"], ["two"])
+    assert work.statistics()["failed_attempts"] == 1
+    assert f"it would be put on {DEAD} again" in "\n".join(said)

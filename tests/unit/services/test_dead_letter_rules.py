@@ -1,5 +1,7 @@
 """Rules tables: what is read, and what is said of what is wrong."""
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -185,3 +187,10 @@ def test_any_text_is_a_table_or_its_mistakes_are_within_it(text: str) -> None:
         for one in problem.mistakes:
             assert 1 <= one.line <= max(len(text.splitlines()), 1)
             assert one.column >= 1
+
+
+def test_mistakes_can_be_pickled() -> None:
+    with pytest.raises(RulesError) as refused:
+        parse("ACTION(NONE)")
+    twin = pickle.loads(pickle.dumps(refused.value))
+    assert (str(twin), twin.mistakes) == (str(refused.value), refused.value.mistakes)

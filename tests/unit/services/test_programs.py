@@ -257,3 +257,14 @@ def test_with_directories_nothing_else_is_started(
     with pytest.raises(CannotStart, match=why):
         allowing.start(trigger(appl_id, env_data))
     assert [one.name for one in (tmp_path / "programs").iterdir()] == ["worker"]
+
+
+def test_a_failure_that_cannot_be_told_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(what: TriggerMessage, why: str) -> None:
+        raise OSError(f"no one hears that {why}")
+
+    programs = Programs(fail)
+    programs.start(trigger("/nowhere/worker", "&"))
+    await_that(lambda: "for queue ORDERS ended unexpectedly" in caplog.text)
+    await_that(lambda: programs.statistics()["programs_running"] == 0)
+    programs.stop(0.1)

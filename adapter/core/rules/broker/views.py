@@ -222,6 +222,24 @@ def _transmission(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueD
                 yield QueueDescription(f"{key} {lane} {seq} {n}", 0, shown)
 
 
+def queue_of_row(qm: QueueManager, row: QueueDescription) -> str:
+    """Return the queue of which a row in transmission is: that to which its message goes; of one
+    for a service whose queue is not known here, that of its sender.
+
+    Empty: neither is known here.
+    """
+    name, _ = _place_behind(row.name)
+    if not name.startswith(PREFIX + HELD):
+        return name.removesuffix(HELD)
+    service = name.removeprefix(PREFIX + HELD)
+    found: Any = catalog.lookup(qm, kinds.SERVICE, service)
+    if found is not None and not catalog.address_of(qm, service):
+        return key_of(found.queue)
+    shown: Any = row.attributes
+    sender = qm.conversations.at(bytes.fromhex(shown["conversation"]), shown["is_initiator"])
+    return sender.state.queue if sender is not None else ""
+
+
 def _place_behind(after: str) -> tuple[str, Place | None]:
     """Read the name of a row in transmission: its queue, and its place there."""
     if not after:
@@ -291,7 +309,8 @@ def _waiting(stored: Stored, why: str) -> dict[str, Any]:
         "sequence": header.shown_sequence,
         "is_initiator": header.from_initiator,
         "enqueue_ms": stored.message.put_time_ms,
-        "body": stored.message.body.hex() if stored.length <= 8_000 else "",
+        "body": stored.message.body.hex() if stored.length <= b.SHOWN_BODY_MAX else "",
+        "length": stored.length,
         "status": why,
     }
 

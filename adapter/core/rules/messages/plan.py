@@ -49,6 +49,7 @@ from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import naming, parking, staging, trigger_events
 
 REPORT_LOST: Final = "report_lost"
+CONFIRMATIONS: Final = (CONFIRM_ON_ARRIVAL, CONFIRM_ON_DELIVERY)
 
 
 class Plan:
@@ -212,8 +213,11 @@ class Plan:
         It reaches its queue only by the authorities of who put the message: see putters.
 
         What is on its way arrives, and is delivered, elsewhere, and what is delayed later; if it
-        expires first, that is reported here. code: of an exception, as IBM MQ numbers it.
+        expires first, that is reported here. A message with a dead-letter header is neither: where
+        it is, is not where it was to go. code: of an exception, as IBM MQ numbers it.
         """
+        if kind in CONFIRMATIONS and message.format.rstrip(" ") == dead_letter.FORMAT:
+            return
         arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
         is_on_its_way = message.transmission is not None and kind != EXPIRATION
         if not message.report & kind or arrives_later or is_on_its_way:

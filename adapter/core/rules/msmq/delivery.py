@@ -113,9 +113,9 @@ def has_room(plan: Plan, queue: MsmqQueue, message: MessageData) -> bool:
     return held + plan.size.get(queue.base, 0) + len(message.body) <= quota * 1024
 
 
-def computer_has_room(plan: Plan, message: MessageData) -> bool:
-    """Whether the quota of the computer allows one message more. Dead letters and copies in the
-    computer's journal do not count.
+def computer_has_room(plan: Plan, message: MessageData, copies: int = 1) -> bool:
+    """Whether the quota of the computer allows so many copies of a message more. Dead letters and
+    copies in the computer's journal do not count.
     """
     quota = plan.qm.attributes.msmq_quota_kb
     if quota == COMPUTER_QUOTA_UNLIMITED_KB:
@@ -124,7 +124,7 @@ def computer_has_room(plan: Plan, message: MessageData) -> bool:
     held = sum(
         one.held_bytes for one in every if isinstance(one, MsmqQueue) and not one.is_system_queue
     )
-    return held + sum(plan.size.values()) + len(message.body) <= quota * 1024
+    return held + sum(plan.size.values()) + copies * len(message.body) <= quota * 1024
 
 
 def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:

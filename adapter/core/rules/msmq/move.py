@@ -69,6 +69,9 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     """
     handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS)
     queue = handle.msmq
+    if not queue.is_delivered_to:
+        text = "messages of dead-letter queues and journals have had their outcome"
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
     if not command.unit:
         text = "messages are rejected in the transaction that received them"
         raise Refusal(Reason.TRANSACTION_USAGE, queue.name, text)

@@ -96,6 +96,7 @@ def _opened_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
         check_room(qm, command.name, 1)
         if name.part == format_names.JOURNAL:
             return queues.ensure_journal(plan, base.name, base.attributes)
+        queues.check_new_name(name.part, command.name)
         return queues.ensure_subqueue(plan, name.queue, base)
     return queue
 

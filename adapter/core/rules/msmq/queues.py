@@ -32,6 +32,7 @@ from adapter.core.rules.primitives.decision import Decision, connection_of, done
 
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
+WILDCARDS = frozenset("*?")
 OUTGOING = "outgoing$;"
 """Begins the name of the transmission queue of another computer."""
 
@@ -150,6 +151,14 @@ def ensure_subqueue(plan: Plan, key: str, base: MsmqQueue) -> MsmqQueue:
     return ensure(plan, key, path_name=path, transactional=base.attributes.transactional)
 
 
+def check_new_name(key: str, text: str) -> None:
+    """Refuse a new queue whose name would be taken for a pattern of other queues' names, by
+    programs that look for queues and in authority records.
+    """
+    if set(key) & WILDCARDS:
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, text, "* and ? are part of patterns of names")
+
+
 def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> Decision:
     """MQCreateQueue."""
     name = here(qm, command.path, command.computer)
@@ -158,6 +167,7 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
         raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.path, text)
     if name.queue in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.path)
+    check_new_name(name.queue, command.path)
     naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, command.attributes)
     if len(qm.queues) + len(format_names.SYSTEM_QUEUES) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")

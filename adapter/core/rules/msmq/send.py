@@ -75,7 +75,8 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
 def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageData) -> None:
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
     qm = plan.qm
-    if not msmq_delivery.computer_has_room(plan, message):
+    here = sum(computers.is_here(qm, name) for name in handle.targets)
+    if not msmq_delivery.computer_has_room(plan, message, max(here, 1)):
         text = f"its computer holds {qm.attributes.msmq_quota_kb} KB of messages at most"
         raise Refusal(Reason.LIMIT_REACHED, handle.name, text)
     for name in handle.targets:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes
 from adapter.core.contract import authorities as a
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract import results
@@ -88,8 +89,14 @@ def finish(qm: QueueManager, request: c.Request, decision: Decision) -> None:
         return
     if right.need is Need.EACH:
         _show(qm, asker, right, request.command, decision)
+    elif isinstance(decision.result, results.Descriptions) and _is_of_transmission(request.command):
+        faces.leave_out_bodies(qm, asker, decision.result)
     elif decision.records:
         _grant(qm, asker, request.command, decision)
+
+
+def _is_of_transmission(command: Any) -> bool:
+    return isinstance(command, b.BrokerInquire) and command.kind == b.TRANSMISSION
 
 
 def note_opening(qm: QueueManager, request: c.Request) -> None:

@@ -17,9 +17,10 @@ from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import format_names
 from adapter.core.contract import msmq as m
+from adapter.core.contract.results import Descriptions
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker import catalog, views
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.objects import pointers
 from adapter.core.rules.primitives.access import Asker
@@ -134,6 +135,14 @@ def _look(qm: QueueManager, asker: Asker, command: b.BrokerInquire) -> None:
             return
         raise asker.refusal(*of, bits)
     asker.require(a.QUEUE_MANAGER, qm.name, a.DISPLAY)
+
+
+def leave_out_bodies(qm: QueueManager, asker: Asker, found: Descriptions) -> None:
+    """Take from rows in transmission the bodies that only who may browse their queue may read."""
+    for row in found.queues:
+        queue = views.queue_of_row(qm, row)
+        if row.attributes and not (queue and asker.may(a.QUEUE, queue, a.BROWSE)):
+            row.attributes["body"] = ""
 
 
 def _browse(_: QueueManager, asker: Asker, command: b.BrokerBrowse) -> None:

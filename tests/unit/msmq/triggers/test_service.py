@@ -28,6 +28,7 @@ from adapter.msmq.triggers import (
     current_host,
 )
 from adapter.msmq.triggers import service as service_module
+from tests.support.backlog import until
 from tests.support.msmq_site import (
     IDLE_S,
     MsmqSite,
@@ -208,6 +209,41 @@ def test_a_disabled_trigger_does_nothing(at: MsmqSite) -> None:
     with running(at.home, trigger(queue, enabled=False)) as service:
         assert activated(service) == []
         assert at.waiting_reads() == 0
+
+
+def test_a_trigger_is_enabled_and_disabled_in_a_service_that_runs(at: MsmqSite) -> None:
+    queue = at.create()
+    first, other = trigger(queue, enabled=False), trigger(queue)
+    other._name = "Other"
+    with running(at.home, first, other) as service:
+        send(queue, "1")
+        assert activated(service) == ["1"]
+        first.enabled = True
+        send(queue, "2")
+        assert activated(service) == ["1", "2", "2"]
+        first.enabled = False
+        other.enabled = False
+        send(queue, "3")
+        assert activated(service) == ["1", "2", "2"]
+        until(lambda: at.waiting_reads() == 0)
+        first.enabled = True
+        assert activated(service)[3:] == ["1", "2", "3"]  # from the head, as when started
+        service.remove(first.name)
+        first.enabled = False
+        first.enabled = True
+        until(lambda: at.waiting_reads() == 0)
+    assert (first._watchers, len(other._watchers)) == ([], 1)
+
+
+def test_a_trigger_whose_queue_cannot_be_opened_stays_disabled(at: MsmqSite) -> None:
+    lost = Trigger("lost", path("nowhere"), enabled=False)
+    with running(at.home, lost):
+        with pytest.raises(MessageQueueException):
+            lost.enabled = True
+        assert not lost.enabled
+        at.create("nowhere")
+        lost.enabled = True
+        assert lost.enabled
 
 
 def test_a_service_goes_on_after_a_restart_of_the_queue_manager(at: MsmqSite) -> None:

@@ -174,6 +174,13 @@ def test_what_nobody_takes_is_lost_and_said(client: Client) -> None:
     assert client.core.queue().depth == 3
 
 
+@pytest.mark.parametrize("format_", ["MQDEAD", "MQDEAD  "])
+def test_a_dead_letter_is_not_confirmed(client: Client, format_: str) -> None:
+    put(client, COA | COD, format=format_)
+    assert client.take()
+    assert reports(client) == []
+
+
 def test_what_its_queue_does_not_take_is_a_dead_letter(client: Client) -> None:
     client.define("DEAD")
     client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))

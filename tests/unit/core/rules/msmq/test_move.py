@@ -83,6 +83,15 @@ def test_nobody_sends_to_a_subqueue() -> None:
     assert client.refused(m.MsmqCreate(RETRY)) is Reason.ILLEGAL_QUEUE_PATH
 
 
+def test_a_name_with_wildcards_is_no_new_name() -> None:
+    client = client_of_msmq()
+    for name in (".\\private$\\a*", ".\\private$\\?", "QM1\\a*b"):
+        assert client.refused(m.MsmqCreate(name)) is Reason.ILLEGAL_QUEUE_PATH
+    for part in ("*", "a?"):
+        opening = m.MsmqOpen(3, f"{PATH};{part}", m.RECEIVE_ACCESS)
+        assert client.refused(opening) is Reason.ILLEGAL_QUEUE_PATH
+
+
 def test_a_rejected_message_is_a_dead_letter_and_reported() -> None:
     client = client_of_msmq(transactional=True, journaling=True)
     client.do(m.MsmqCreate(ADMINISTRATION))
@@ -98,6 +107,18 @@ def test_a_rejected_message_is_a_dead_letter_and_reported() -> None:
     assert drain(client, TRANSACTIONAL_DEAD_LETTERS) == [("a", d.RECEIVE_REJECTED)]
     assert drain(client, PATH + ";journal") == []
     assert look(client) == []
+
+
+def test_a_dead_letter_is_not_rejected_again() -> None:
+    client = client_of_msmq(transactional=True)
+    send(client, "a", single=True, header=MsmqHeader(journal=1), expiry_ms=0)
+    client.do(m.MsmqOpen(3, TRANSACTIONAL_DEAD_LETTERS, m.RECEIVE_ACCESS))
+    number = lookup_id(look(client, handle=3)[0])
+    unit = client.begin()
+    assert receive(client, unit, handle=3) == ["a"]
+    assert client.refused(m.MsmqReject(3, number, unit)) is Reason.OPTIONS_ERROR
+    client.do(c.Commit(unit))
+    assert look(client, handle=3) == []
 
 
 def test_a_purge_leaves_what_transactions_hold() -> None:

@@ -111,6 +111,17 @@ def test_a_quota_refuses_what_has_no_room() -> None:
     assert receive(client) == ["y" * 600]
 
 
+def test_the_quota_of_the_computer_counts_each_copy() -> None:
+    client = client_of_msmq()
+    client.do(c.AlterObject("queue_manager", "QM1", {"msmq_quota_kb": 1}))
+    client.do(m.MsmqOpen(2, ",".join([f"DIRECT=OS:{PATH}"] * 3), m.SEND_ACCESS))
+    message = MessageData(body=b"x" * 400)
+    assert client.refused(m.MsmqSend(2, message)) is Reason.LIMIT_REACHED
+    assert receive(client) == []
+    send(client, "x" * 300, handle=2)
+    assert receive(client) == ["x" * 300]
+
+
 def test_the_quota_counts_what_transactions_will_send() -> None:
     client = client_of_msmq(transactional=True, quota_kb=1)
     unit = client.begin()

@@ -130,14 +130,15 @@ def test_a_name_with_wildcards_grants_nothing_of_other_queues() -> None:
     client = created()
     user(client, "eve")
     operator(client)
-    client.do(ac.SetAuthority("private$\\?*", QUEUE, ["eve"], [], 0x10000))
+    client.do(b.BrokerCreate("queue", "Mail"))
+    client.do(ac.SetAuthority("broker$\\?*", QUEUE, ["eve"], [], 0x10000))
     user(client, "eve")
-    client.do(m.MsmqCreate(".\\private$\\*"))
-    assert of(client, "private$\\*") == {}
+    client.do(b.BrokerCreate("queue", "*"))
+    assert of(client, "broker$\\*") == {}
     user(client, "eve")
-    assert is_denied(client, m.MsmqOpen(1, MAIL, m.RECEIVE_ACCESS))
+    assert is_denied(client, b.BrokerBrowse("Mail"))
     operator(client)
-    change = m.MsmqPermit(".\\private$\\*", [ac.PermissionChange("eve", False, 0, GET)])
+    change = b.BrokerPermit("queue", "*", [ac.PermissionChange("eve", False, 0, GET)])
     assert client.refused(change) is Reason.OPTIONS_ERROR
 
 

@@ -21,6 +21,7 @@ from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import key_of
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.core.mq_layouts import dead_letter
 from tests.support.core import Client, Core, client_on
 from tests.support.msmq import KEY, client_of_msmq, texts
@@ -388,3 +389,14 @@ def test_a_delay_beyond_all_is_a_dead_letter_also_of_what_is_too_long(delay_ms: 
     (letter,) = at.client.take(handle=2)
     assert letter.message.deliver_at_ms == 0
     at.core.crash_with_snapshot()
+
+
+def test_reports_that_have_no_room_beside_their_unit_are_put_behind_it() -> None:
+    at = Site(client_on("Q", "R", limits=Limits(unit_bytes=10_000)))
+    asking = [arrival("x" * 3_000, seq) for seq in (1, 2)]
+    for one in asking:
+        one.message.report, one.message.reply_to = CONFIRM_ON_ARRIVAL * 7, "R"
+    records = at.arrive(*asking)
+    sizes = [len(one.puts) for one in records if isinstance(one, UnitCommitted)]
+    assert sizes == [2, 1, 1]
+    assert at.core.queue("R").depth == 2

@@ -99,6 +99,8 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     plan = Plan(qm, now_ms)
+    size = sum(len(arrival.message.body) for arrival in unit.messages)
+    plan.report_room = max(0, qm.limits.unit_bytes - size)
     receiver = receiver_of(qm, unit.source)
     arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)
     blocked = ""

@@ -472,7 +472,9 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
 
 def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
     """Apply records, and what follows from them, until nothing is left of the step."""
-    _apply_next(qm, effects, records)
+    if effects.records:  # nearly never
+        effects.cuts.append(len(effects.records))
+    _apply_each(qm, effects, records)
     left = qm.step
     while left.trigger_work or left.moves_due or left.reports_due or left.broker_due:
         if left.trigger_work:

@@ -227,7 +227,9 @@ class OwnerLoop:
     def _collect(self, effects: Effects) -> None:
         """Let the records of a step be of the entry that is collected, or of the next ones."""
         first_n, removed, at = self.entry_n, effects.removed, 0
-        for records, weight in _parts(effects):
+        total = _weight(effects.records)
+        whole = [(effects.records, total)]
+        for records, weight in whole if total <= STEP_BYTES_MAX else _parts(effects):
             self._make_room(weight)
             self._collected.records += records
             if removed or self.entry_n > first_n:  # nearly never
@@ -326,13 +328,10 @@ class OwnerLoop:
 
 
 def _parts(effects: Effects) -> list[tuple[list[Record], int]]:
-    """Return the records of a step, and what they weigh: all together, or, if that is more than an
-    entry takes, in parts of whole decisions.
+    """Return the records of a step that are more than an entry takes, and what they weigh, in parts
+    of whole decisions.
     """
     records = effects.records
-    total = _weight(records)
-    if total <= STEP_BYTES_MAX:  # nearly always
-        return [(records, total)]
     parts: list[tuple[list[Record], int]] = []
     first = at = size = 0
     for end in (*effects.cuts, len(records)):

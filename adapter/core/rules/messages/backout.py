@@ -154,7 +154,8 @@ def _messages(found: list[Stored], most: int) -> Iterator[list[Stored]]:
     for _, group in groupby(found, of):
         parts = list(group)
         if len(parts) > 1 and sum(weight(part.message) for part in parts) > most:
-            yield from ([part] for part in parts)
+            for part in parts:
+                yield [part]
         else:
             yield parts
 

@@ -70,8 +70,12 @@ class Retention:
         self.undone = ""
         """Why consumed messages were not deleted at the last attempt, or ""."""
 
-    def note(self, records: list[r.Record], now_ms: int) -> list[r.Record]:
-        """Return what is to be written with these records of a snapshot, which was cut just now."""
+    def note(self, records: list[r.Record], now_ms: int, clock_ms: int = 0) -> list[r.Record]:
+        """Return what is to be written with these records of a snapshot, which was cut just now.
+
+        now_ms: by the clock as the term began. clock_ms: by the clock as it is; it may have been
+        corrected since, and the next term goes by it.
+        """
         self._new = None
         self._over = []
         if self._keep_ms < 0:
@@ -82,7 +86,8 @@ class Retention:
             marks = marks_of(records)
             queues = list(_changes(self._marks, marks))
             ends = range(0, len(queues), QUEUES_PER_RECORD)
-            new = [r.ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
+            time_ms = max(now_ms, clock_ms)
+            new = [r.ConsumedRestored(time_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
             self._new = marks, new
             self._over = _over(marks)
             return [*self._notes, *new]

@@ -237,3 +237,14 @@ def test_a_clock_that_was_behind_for_a_term_deletes_nothing_early() -> None:
     after = Retention(DAY_MS, [one for one in notes if isinstance(one, r.ConsumedRestored)])
     assert after.due(now_ms + HOUR_MS, NONE) == {}
     assert after.due(now_ms + DAY_MS, NONE) == {("Q", 0, 0): 5}
+
+
+def test_a_clock_that_was_corrected_within_a_term_says_the_time_of_its_notes() -> None:
+    now_ms = 1_000 * DAY_MS
+    behind = Retention(DAY_MS, [])
+    notes = behind.note(snapshot(("Q", 0, 5)), now_ms - 30 * DAY_MS, now_ms)
+    behind.written()
+    assert behind.due(now_ms - 29 * DAY_MS - 1, NONE) == {}
+    after = Retention(DAY_MS, [one for one in notes if isinstance(one, r.ConsumedRestored)])
+    assert after.due(now_ms + HOUR_MS, NONE) == {}
+    assert after.due(now_ms + DAY_MS, NONE) == {("Q", 0, 0): 5}

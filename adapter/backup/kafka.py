@@ -120,12 +120,14 @@ class KafkaRestoreTarget:
         return ever_written(self._settings, topics_like(self._settings, beginning))
 
     def is_unfinished(self) -> bool:
-        """Whether a restore was begun here and has not come to its end."""
+        """Whether a restore was begun here and has not come to its end: its mark is still there.
+
+        With a snapshot behind the mark, too: every start is refused until the mark is gone.
+        """
         try:
             whole = Whole(self._ledger)
             found = read_values(self._ledger, range(1)) if whole.end and not whole.first else []
-            begun = bool(found) and found[0] is not None and found[0][:1] == self._mark[:1]
-            return begun and self._snapshots.newest() is None
+            return bool(found) and found[0] is not None and found[0][:1] == self._mark[:1]
         except LedgerUnavailable as missing:
             if missing.retriable:
                 raise

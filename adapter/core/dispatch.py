@@ -478,25 +478,34 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
 
 def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
     """Apply records, and what follows from them, until nothing is left of the step."""
+    if effects.records:  # nearly never
+        effects.cuts.append(len(effects.records))
     _apply_each(qm, effects, records)
     left = qm.step
     while left.trigger_work or left.moves_due or left.reports_due or left.broker_due:
         if left.trigger_work:
-            _apply_each(qm, effects, trigger.decide(qm, left.trigger_work.popleft()))
+            _apply_next(qm, effects, trigger.decide(qm, left.trigger_work.popleft()))
         elif left.moves_due:
-            _apply_each(qm, effects, backout.decide(qm, left.moves_due.popleft()))
+            _apply_next(qm, effects, backout.decide(qm, left.moves_due.popleft()))
         elif left.reports_due:
-            _apply_each(qm, effects, _report(qm, left.reports_due.popleft()))
+            _apply_next(qm, effects, _report(qm, left.reports_due.popleft()))
         else:
-            _apply_each(qm, effects, broker_events.decide_due(qm, left.broker_due.popleft()))
+            _apply_next(qm, effects, broker_events.decide_due(qm, left.broker_due.popleft()))
     while left.unsettled:
-        _apply_each(qm, effects, msmq_queues.settle(qm, left.unsettled.popitem()[1]))
+        _apply_next(qm, effects, msmq_queues.settle(qm, left.unsettled.popitem()[1]))
 
 
 def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
     if isinstance(work, MsmqExpiry):
         return msmq_delivery.expire(qm, work.stored)
     return report.decide(qm, work)
+
+
+def _apply_next(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
+    """Apply the records of one decision: an entry may end before them, and not within."""
+    if effects.records:
+        effects.cuts.append(len(effects.records))
+    _apply_each(qm, effects, records)
 
 
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:

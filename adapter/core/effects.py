@@ -20,8 +20,10 @@ class Effects:
     """What a step caused, and what the owner owes it, in this order.
 
     1. records: all that was applied, in order. The logged ones are written, all in one entry: that
-       which is collected, or the next one if it has no room for them. removed: what undoes records
-       that prove void, by their index in records; kept until their entry is durable.
+       which is collected, or the next one if it has no room for them. Only what is more than the
+       ledger takes in one entry is written in several; cuts: before which of the records an entry
+       may end, because another decision begins there. removed: what undoes records that prove void,
+       by their index in records; kept until their entry is durable.
     2. barrier: an entry is written even if there is no logged record.
     3. replies: each is sent when the entry that it names is durable, and those to one connection in
        the order in which they became so.
@@ -34,12 +36,13 @@ class Effects:
     """
 
     __slots__ = (
-        *("barrier", "closed", "denied", "paged_out", "pages_wanted", "records", "removed"),
-        "replies",
+        *("barrier", "closed", "cuts", "denied", "paged_out", "pages_wanted", "records"),
+        *("removed", "replies"),
     )
 
     def __init__(self) -> None:
         self.records: list[r.Record] = []
+        self.cuts: list[int] = []
         self.replies: list[Reply] = []
         self.barrier = False
         self.closed: Mapping[int, Refused] = NOBODY

@@ -20,6 +20,8 @@ from adapter.movers.errors import Doubtful
 from adapter.movers.settings import PROGRESS_READER, MoverSettings, consumer_settings
 
 READ_TIMEOUT_S = 20.0
+"""How long Kafka may take for each answer, and for each record that is read: what a reader asks in
+all, of thousands of lanes perhaps, takes as long as it takes."""
 POLL_S = 0.2
 SETTLE_S = 0.005
 """Between two looks for a mark: Kafka shows a commit some milliseconds after it answers it."""
@@ -90,7 +92,6 @@ class Committed:
     """
 
     def __init__(self, settings: MoverSettings, isolation: str = "read_committed") -> None:
-        self._deadline_s = time.monotonic() + READ_TIMEOUT_S
         self._topic = ""
         self._what = f"Kafka at {settings.destination.bootstrap_servers}"
         self._error = LastError()
@@ -120,18 +121,15 @@ class Committed:
         """Take what the client has reported, while it rests."""
         self._consumer.poll(0.0)
 
-    def renew(self) -> None:
-        """Have as long for what is read from now on as at first."""
-        self._deadline_s = time.monotonic() + READ_TIMEOUT_S
-
     def await_mark(self, topic: str, partition: int, mark: bytes) -> None:
         """Wait until a record with this value is visible at the end of a partition."""
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
         while True:
             first, end = self.bounds(topic, partition)
             tail = self.records(topic, partition, max(first, end - TAIL_RECORDS), end)
             if mark in [one.value() for one in tail]:
                 return
-            if time.monotonic() > self._deadline_s:
+            if time.monotonic() > deadline_s:
                 raise self._unread(
                     "a transaction that Kafka has not ended hides what comes behind it"
                 )
@@ -193,7 +191,8 @@ class Committed:
         """Return the offsets of the first record of a partition, and behind the last."""
         self._topic, self._what = topic, f"{topic}[{partition}]"
         place = TopicPartition(topic, partition)
-        bounds = watermarks(self._consumer, place, READ_TIMEOUT_S, self._deadline_s)
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
+        bounds = watermarks(self._consumer, place, READ_TIMEOUT_S, deadline_s)
         if bounds is None:
             raise self._unread()
         return bounds
@@ -204,13 +203,15 @@ class Committed:
             return
         self._topic, self._what = topic, f"{topic}[{partition}]"
         self._consumer.assign([TopicPartition(topic, partition, start)])
-        while time.monotonic() < self._deadline_s:
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
+        while time.monotonic() < deadline_s:
             message = self._consumer.poll(POLL_S)
             error = None if message is None else message.error()
             if message is None:
                 continue
             elif error is None and (message.offset() or 0) < end:
                 yield message
+                deadline_s = time.monotonic() + READ_TIMEOUT_S
             elif error is not None and error.code() != KafkaError._PARTITION_EOF:
                 if not passes(error):
                     raise KafkaException(error)

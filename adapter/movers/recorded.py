@@ -74,7 +74,6 @@ class RecordedProgress:
         """
         with self._lock:
             committed, self._ready = self._ready or Committed(self._settings), None
-        committed.renew()
         with _explain(), committed:
             return _read_recorded(committed, self._settings.progress_topic)
 

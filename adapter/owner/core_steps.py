@@ -15,6 +15,7 @@ from adapter.core.effects import Effects
 from adapter.core.inputs import Configured, Input, Now
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
+from adapter.ledger.port import EntryTooLarge, check_size
 from adapter.owner.clock import Clock
 from adapter.owner.failed_steps import FailedSteps
 
@@ -65,16 +66,20 @@ class CoreSteps:
         return effects
 
     def encode(self, records: Sequence[Record]) -> bytes | None:
-        """Return the payload of an entry; None: a record cannot be written, and core has failed."""
+        """Return the payload of an entry; None: it cannot be written, and core has failed."""
+        if self.have_failed:
+            return None
         logged = [record for record in records if record.logged]
         causes, self._causes = self._causes, self._causes[-1:]  # the last may be for the next entry
         try:
-            return entries.encode(logged)
+            payload = entries.encode(logged)
+            check_size("the ledger", payload)
+            return payload
         except Exception as error:
             if self._failures is None:
                 raise
             self.have_failed = True
-            unwritable = _first_unwritable(logged)
+            unwritable = _first_unwritable(logged, error)
             self._failures.not_written(self._qm, unwritable, _cause_of(unwritable, causes), error)
             return None
 
@@ -84,7 +89,9 @@ def _cause_of(record: Record, causes: Sequence[tuple[Input, list[Record]]]) -> I
     return next((given for given, caused in causes if any(one is record for one in caused)), None)
 
 
-def _first_unwritable(records: Sequence[Record]) -> Record:
+def _first_unwritable(records: Sequence[Record], error: Exception) -> Record:
+    if isinstance(error, EntryTooLarge):
+        return max(records, key=entries.weight)
     for record in records:
         try:
             entries.encode([record])

@@ -25,7 +25,7 @@ from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, St
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.restore import Unmoved
 from adapter.format import entries
-from adapter.ledger.port import Ledger
+from adapter.ledger.port import PAYLOAD_BYTES_MAX, Ledger
 from adapter.owner.appends import Appends
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
@@ -40,7 +40,9 @@ INDEX_PAGE: Final = 2_000
 leaves holes among them: by 10,000 at a time a million messages took half as much memory again."""
 ENTRY_BYTES: Final = 512 * 1024
 """An entry is closed before it grows beyond this by more than one unit."""
-
+STEP_BYTES_MAX: Final = PAYLOAD_BYTES_MAX - 8 * 1024 * 1024
+"""What of one step is written in one entry. A step of more is written in several: the ledger takes
+no entry of it, and the messages that a step moves or reports may be many long ones."""
 
 WantPage = Callable[[PageNeeded, int, int], None]
 """Reads a page: what is needed, of which incarnation of the queue, and how many messages at most.
@@ -223,18 +225,20 @@ class OwnerLoop:
         self._schedule()
 
     def _collect(self, effects: Effects) -> None:
-        """Let the records of a step be of the entry that is collected, or of the next one."""
-        first_n = self.entry_n
-        removed, records = effects.removed, effects.records
-        self._make_room(records)
-        self._collected.records += records
-        if not removed and self.entry_n == first_n:  # nearly always
-            return
-        for at, record in enumerate(records):
-            if at in removed:
-                self._collected.removed += removed[at]
-            if self.entry_n > first_n:
-                dispatch.written_later(self.qm, record, self.entry_n)
+        """Let the records of a step be of the entry that is collected, or of the next ones."""
+        first_n, removed, at = self.entry_n, effects.removed, 0
+        total = _weight(effects.records)
+        whole = [(effects.records, total)]
+        for records, weight in whole if total <= STEP_BYTES_MAX else _parts(effects):
+            self._make_room(weight)
+            self._collected.records += records
+            if removed or self.entry_n > first_n:  # nearly never
+                for number, record in enumerate(records, at):
+                    if number in removed:
+                        self._collected.removed += removed[number]
+                    if self.entry_n > first_n:
+                        dispatch.written_later(self.qm, record, self.entry_n)
+            at += len(records)
 
     def _want_pages(self, wanted: Sequence[PageNeeded]) -> None:
         most, _ = self.qm.window
@@ -244,15 +248,12 @@ class OwnerLoop:
                 count = needed.count or (INDEX_PAGE if needed.field else most)
                 self._want_page(needed, queue.incarnation, count)
 
-    def _make_room(self, records: list[Record]) -> None:
+    def _make_room(self, weight: int) -> None:
         """Close the entry that is collected if the records of a step have no room in it.
 
-        They are one decision: a ledger that ended between two of them would hold half of it.
+        They are written together: a ledger that ended between two of them would hold half of a
+        decision.
         """
-        weight = 0
-        for record in records:
-            if record.logged:
-                weight += entries.weight(record)
         if self._weight and weight and self._weight + weight > entries.ENTRY_BYTES_MAX:
             self._seal()
         self._weight += weight
@@ -324,3 +325,29 @@ class OwnerLoop:
     def _append(self) -> None:
         if not self.appends.append():
             self._ended = True  # the ledger is in doubt and will say so: nothing more is promised
+
+
+def _parts(effects: Effects) -> list[tuple[list[Record], int]]:
+    """Return the records of a step that are more than an entry takes, and what they weigh, in parts
+    of whole decisions.
+    """
+    records = effects.records
+    parts: list[tuple[list[Record], int]] = []
+    first = at = size = 0
+    for end in (*effects.cuts, len(records)):
+        more = _weight(records[at:end])
+        if size and size + more > STEP_BYTES_MAX:
+            parts.append((records[first:at], size))
+            first, size = at, 0
+        size += more
+        at = end
+    parts.append((records[first:], size))
+    return parts
+
+
+def _weight(records: list[Record]) -> int:
+    weight = 0
+    for record in records:
+        if record.logged:
+            weight += entries.weight(record)
+    return weight

@@ -8,7 +8,6 @@ thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -24,10 +23,11 @@ from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.failed_steps import FailedStep, FailedSteps
 from adapter.owner.figures import OwnerFigures
+from adapter.owner.ledger_reports import LedgerReports
 from adapter.owner.lifecycle import SERVING, Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
-from adapter.owner.recovery import OwnerRecovery
+from adapter.owner.recovery import IN_DOUBT, OwnerRecovery
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
@@ -82,6 +82,7 @@ class Owner:
             moves=self._moves,
             failures=FailedSteps(name, partial(tell, "a failed step", self._step_failed), now_s),
         )
+        self._reports = LedgerReports(self._calls, self._durable, self._doubt)
         self.taking = TakeOvers(name, self._parts, self.settings)
         self._term: OwnerTerm | None = None
         self._terms = 0
@@ -127,7 +128,7 @@ class Owner:
     @property
     def is_cut_off(self) -> bool:
         """Whether Kafka cannot be reached, as far as is known, so that nothing can be written."""
-        in_doubt = self.lifecycle.state in (OwnerState.DOUBTFUL, OwnerState.TAKING_OVER)
+        in_doubt = self.lifecycle.state in IN_DOUBT
         return self._cut_off or in_doubt or bool(self._stall.text(self._waits_ms))
 
     @property
@@ -170,15 +171,16 @@ class Owner:
 
     async def stop(self, last: inputs.Stopped = STOPPED) -> None:
         """Take no more requests, wait for what is on its way, close the ledger. last: how it
-        stops; a standby that it hands over to knows all, and needs no snapshot.
+        stops, which a recovery that is under way has to write; a standby that it hands over to
+        knows all, and needs no snapshot.
         """
-        self._recovery.cancel()
+        deadline_s = self._calls.now_s() + self.settings.drain_s
+        await self._recovery.finish(self.settings.drain_s, self._moves)
         was_running = self.running
         self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
-            deadline_s = self._calls.now_s() + self.settings.drain_s
-            await self.term.drain(self.settings.drain_s, last)
+            await self.term.drain(max(0.0, deadline_s - self._calls.now_s()), last)
             self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
             left_s = deadline_s - self._calls.now_s()
             refused = "" if last.to else await self.term.write_last(left_s)
@@ -194,14 +196,16 @@ class Owner:
 
     @property
     def not_written(self) -> str:
-        """Say what a stop without Kafka leaves."""
+        """Say what a stop leaves that could not write, and why it could not."""
         pending = self._term.replies_pending if self._term is not None else 0
-        return not_written(self.name, self._parts.ledger.place, pending)
+        failed = self._term is not None and self.loop.has_failed
+        step = self._parts.failures.last if failed else ""
+        return not_written(self.name, self._parts.ledger.place, pending, step)
 
     async def abandon(self) -> None:
         """End as a crash would: nothing more is decided, written or answered. For tests."""
         self._recovery.cancel()
-        self._terms += 1
+        self._reports.end()
         if self._term is not None:
             self._term.let_go()
         self.lifecycle.to(OwnerState.STOPPING)
@@ -236,6 +240,8 @@ class Owner:
         heartbeat_s = self.settings.heartbeat_s
         self._heartbeat = self._calls.later("the owner's heartbeat", heartbeat_s, self._beat)
         self._stall.report(self._waits_ms, serves=self.running)
+        if self.running and self.loop.ended and not self.loop.has_failed:
+            self._doubt("the ledger was closed without a report")
         if self.running:
             self.loop.take(inputs.Tick())
             self.term.note_audit(self.taking.take_notes())
@@ -272,13 +278,10 @@ class Owner:
     async def _take_over(self, old: OwnerTerm | None, succession: Succession | None = None) -> None:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
-        number = self._terms + 1
-        ledger = self._parts.ledger
-        ledger.on_durable = partial(self._from_ledger, self._durable, number)
-        ledger.on_doubt = partial(self._from_ledger, self._doubt, number)
+        self._reports.begin_take_over(self._parts.ledger)
         tally = old.qm.tally if old is not None else None
         replayed = await self.taking.replay(owner_id, tally, succession)
-        self._terms = number
+        self._terms += 1
         self._stall.unavailable = ""
         self._term = term = begin_term(self._parts, self.settings, owner_id, replayed, old)
         self._taken_over_s = self._calls.now_s()
@@ -290,15 +293,12 @@ class Owner:
             sealed_with=replayed.taken.key.hex(),
         )  # fmt: skip
         term.note_audit([*self.taking.take_notes(), *self._parts.failures.take_notes()])
+        self._moves.note()
+        self._reports.begin_term()
 
-    def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
-        """Bring a call of the ledger's thread to this one."""
-        self._calls.from_thread("what the ledger reports", partial(call, term), what)
-
-    def _durable(self, term: int, n: object) -> None:
-        if term == self._terms and self._term is not None and isinstance(n, int):
-            self._term.loop.durable(n)
-            self._moves.note()
+    def _durable(self, n: int) -> None:
+        self.loop.durable(n)
+        self._moves.note()
 
     def _step_failed(self, failed: object) -> None:
         """Go on with what the ledger says, unless that has not helped before."""
@@ -314,8 +314,8 @@ class Owner:
         else:
             self._recovery.begin(self.term, self._calls.now_s() - self._taken_over_s)
 
-    def _doubt(self, term: int, doubt: object) -> None:
-        if term != self._terms or self.lifecycle.state not in IN_TERM:
+    def _doubt(self, doubt: object) -> None:
+        if self.lifecycle.state not in IN_TERM:
             return
         log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
         self._let_all_go("an append is in doubt; reconnect and ask for the outcomes")

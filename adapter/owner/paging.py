@@ -23,7 +23,7 @@ from adapter.topics.port import MessageMissingError, Page, PageReader, PagesUnav
 
 Deliver = Callable[[PageNeeded, int, Page], None]
 Miss = Callable[[PageNeeded, int], None]
-PageKey = tuple[str, int, str]
+PageKey = tuple[str, int, int, str]
 
 log = structlog.get_logger("mqk.owner")
 
@@ -64,8 +64,8 @@ class Paging:
         self._asyncio = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(1, "pages")
         self._reading: set[PageKey] = set()
-        self._lacking: dict[PageKey, tuple[int, float]] = {}
-        """Which message was not there, and since when."""
+        self._lacking: dict[PageKey, tuple[int, float, float]] = {}
+        """Which message was not there, since when, and when it was looked for last."""
         self._ended = False
         self._rested_at = 0
         """How many pages had been read when the reader was told to rest."""
@@ -76,7 +76,7 @@ class Paging:
 
     def want(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page, and deliver it; one of the same lane is not read twice at a time."""
-        key = _key(needed)
+        key = _key(needed, incarnation)
         if key in self._reading or self._ended:
             return
         self._reading.add(key)
@@ -109,9 +109,11 @@ class Paging:
             failure = task.exception()
             if failure is None:
                 self._take(needed, incarnation, task.result())
-            elif _is_final(failure) and self._is_lost(needed):
+            elif _is_final(failure) and self._is_lost(needed, incarnation):
                 self._give_up(needed, incarnation, _why(failure))
             else:
+                if not _is_final(failure):  # Kafka does not say whether it is there
+                    self._lacking.pop(_key(needed, incarnation), None)
                 self.failures += 1
                 log.warning("a page is not there yet; trying again", reason=_why(failure))
                 later_s = min(2 * pause_s, self._timings.retry_s_max)
@@ -131,11 +133,11 @@ class Paging:
         """
         self.read += 1
         if page.messages and page.messages[0].seq <= needed.seq:
-            self._lacking.pop(_key(needed), None)
+            self._lacking.pop(_key(needed, incarnation), None)
             self._hand_over(needed, incarnation, page)
             return
         place = f"message {needed.seq} of lane {needed.lane} of {needed.queue}"
-        if self._is_lost(needed):
+        if self._is_lost(needed, incarnation):
             self._give_up(needed, incarnation, place)
             return
         log.warning("a page lacks the message that it was read for", reason=place)
@@ -143,23 +145,27 @@ class Paging:
 
     def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         if not self._ended:
-            self._reading.discard(_key(needed))
+            self._reading.discard(_key(needed, incarnation))
             self._deliver(needed, incarnation, page)
 
-    def _is_lost(self, needed: PageNeeded) -> bool:
-        """Note that a message is not there; whether it has not been there for so long now."""
-        now_s = self._asyncio.time()
-        seq, since_s = self._lacking.get(_key(needed), (needed.seq, now_s))
-        if seq != needed.seq:
+    def _is_lost(self, needed: PageNeeded, incarnation: int) -> bool:
+        """Note that a message is not there; whether it has not been there for so long now, each
+        time that it was looked for.
+        """
+        key, now_s = _key(needed, incarnation), self._asyncio.time()
+        most_s = self._timings.missing_s
+        seq, since_s, last_s = self._lacking.get(key, (needed.seq, now_s, now_s))
+        if seq != needed.seq or now_s - last_s > most_s:
             since_s = now_s
-        self._lacking[_key(needed)] = needed.seq, since_s
-        return now_s - since_s >= self._timings.missing_s
+        self._lacking[key] = needed.seq, since_s, now_s
+        return now_s - since_s >= most_s
 
     def _give_up(self, needed: PageNeeded, incarnation: int, why: str) -> None:
         """Tell core; it may ask again."""
         self.failures += 1
         log.error("a message is missing on its topic", reason=why)
-        self._reading.discard(_key(needed))
+        self._reading.discard(_key(needed, incarnation))
+        self._lacking.pop(_key(needed, incarnation), None)
         self._miss(needed, incarnation)
 
 
@@ -179,8 +185,8 @@ def _why(failure: BaseException) -> str:
     return "".join(traceback.format_exception(failure))[-TRACEBACK_MAX:]
 
 
-def _key(needed: PageNeeded) -> PageKey:
-    return needed.queue, needed.lane, needed.field
+def _key(needed: PageNeeded, incarnation: int) -> PageKey:
+    return needed.queue, incarnation, needed.lane, needed.field
 
 
 def _raise(done: asyncio.Future[None]) -> None:

@@ -16,7 +16,7 @@ import structlog
 
 from adapter import logs, watched
 from adapter.ledger.port import LedgerError, LedgerUnavailable, OwnedByAnother
-from adapter.owner.calls import OwnerCalls
+from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.lifecycle import Lifecycle, OwnerState
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.owner.stall import Stall
@@ -24,6 +24,7 @@ from adapter.owner.term import OwnerTerm
 
 RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
+IN_DOUBT = frozenset({OwnerState.DOUBTFUL, OwnerState.TAKING_OVER})
 CALM_S = 10.0
 """A doubt that comes sooner after a take-over counts as one more attempt: pauses go on growing."""
 
@@ -63,6 +64,18 @@ class OwnerRecovery:
         if calm_s > CALM_S:
             self._attempts = 0
         self._task = watched.task("recovery", self._recover(old), self._calls.broke)
+
+    async def finish(self, within_s: float, moves: Moves) -> None:
+        """Wait for a recovery that is under way, for so long at most, and take over no more."""
+        try:
+            async with asyncio.timeout(within_s):
+                while self._task is not None and self._lifecycle.state in IN_DOUBT:
+                    if moves.hurried:
+                        break
+                    await moves.next()
+        except TimeoutError:
+            log.warning("stopped before the ledger was taken over again", queue_manager=self._name)
+        self.cancel()
 
     def cancel(self) -> None:
         """Take over no more: the owner stops."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 
 import structlog
 from msgspec import Struct
@@ -44,6 +45,10 @@ UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, As
 
 UNFIT_MAX = 100
 """Records that do not fit, of which the log says so: a fault makes one, or very many."""
+
+ROUNDS_MAX = 5
+"""Of one take-over, each from a newer snapshot: an owner that is alive writes one in minutes, and a
+round takes seconds."""
 
 LOOK_AGAIN_S = 0.2
 """Between two looks for a message that a kept outcome needs and that is not on its topic."""
@@ -168,7 +173,7 @@ def take_over(
     newer snapshot. tally: of this process's term before, whose counts go on.
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
-    while True:
+    for rounds in count(1):
         snapshot, known = _ask(ledger, storage, followed, check=check)
         try:
             ledger.check(known)
@@ -177,15 +182,26 @@ def take_over(
             if storage is not None:
                 _complete(replayed.qm, storage, snapshot)
         except (port.LedgerMismatch, port.LedgerUnavailable):
-            if storage is None:
+            if storage is None or rounds >= ROUNDS_MAX:
                 raise
-            newest = storage.snapshots.newest()
-            now_known = known_entries(storage.known(), newest) if check else []
-            if followed is None and newest == snapshot and known == now_known:
+            if followed is None and not _is_outdated(ledger, storage, snapshot, known):
                 raise
             followed = None
-            continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
+            continue
         return replayed
+    raise AssertionError("the last round returns or raises")
+
+
+def _is_outdated(
+    ledger: port.Ledger, storage: Storage, snapshot: Snapshot | None, known: list[port.Known]
+) -> bool:
+    """Whether an owner that is alive has changed what a take-over began with: it wrote a newer
+    snapshot, and trimmed the ledger or topics. That others have copied more is no reason to try
+    again: what failed before fails again.
+    """
+    if storage.snapshots.newest() != snapshot:
+        return True
+    return bool(known) and min(one.position.offset for one in known) < ledger.bounds()[0]
 
 
 def check_readable(name: str, payload: bytes, where: str = "") -> None:

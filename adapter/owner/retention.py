@@ -50,6 +50,10 @@ class Retention:
     def __init__(self, keep_ms: int, notes: Iterable[r.ConsumedRestored]) -> None:
         self._keep_ms = keep_ms
         self._notes = list(notes) if keep_ms >= 0 else []
+        self._since: list[int] = []
+        """From when each note is kept, of the first ones: its time, but not later than the time at
+        which this term met it, because a clock that was ahead must hold nothing. The notes keep
+        their times: where it is this clock that is behind, the next term goes by them."""
         self._marks = TrimMarks()
         """As of the last durable note, so far as this term knows; what is not known is noted
         again."""
@@ -66,18 +70,24 @@ class Retention:
         self.undone = ""
         """Why consumed messages were not deleted at the last attempt, or ""."""
 
-    def note(self, records: list[r.Record], now_ms: int) -> list[r.Record]:
-        """Return what is to be written with these records of a snapshot, which was cut just now."""
+    def note(self, records: list[r.Record], now_ms: int, clock_ms: int = 0) -> list[r.Record]:
+        """Return what is to be written with these records of a snapshot, which was cut just now.
+
+        now_ms: by the clock as the term began. clock_ms: by the clock as it is; it may have been
+        corrected since, and the next term goes by it.
+        """
         self._new = None
         self._over = []
         if self._keep_ms < 0:
             self._over = _over(marks_of(records))
             return []
-        if not self._notes or self._notes[-1].time_ms + self._keep_ms // NOTES <= now_ms:
+        self._meet(now_ms)
+        if not self._notes or self._since[-1] + self._keep_ms // NOTES <= now_ms:
             marks = marks_of(records)
             queues = list(_changes(self._marks, marks))
             ends = range(0, len(queues), QUEUES_PER_RECORD)
-            new = [r.ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
+            time_ms = max(now_ms, clock_ms)
+            new = [r.ConsumedRestored(time_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
             self._new = marks, new
             self._over = _over(marks)
             return [*self._notes, *new]
@@ -103,9 +113,9 @@ class Retention:
         if parked != self._parked:
             self._forget(parked | self._parked)
             self._parked = parked
-        for note in self._notes:
-            note.time_ms = min(note.time_ms, now_ms)  # a clock that was ahead must not hold it
-        while self._notes and self._notes[0].time_ms + self._keep_ms <= now_ms:
+        self._meet(now_ms)
+        while self._notes and self._since[0] + self._keep_ms <= now_ms:
+            self._since.pop(0)
             self._take(self._notes.pop(0))
         if self._pause:
             self._pause -= 1
@@ -114,18 +124,25 @@ class Retention:
         return {lane: self._due[lane] for lane, _ in zip(lanes, range(BATCH_LANES), strict=False)}
 
     def done(self, batch: dict[LaneKey, int], trimmed: Trimmed) -> None:
-        """Take in what became of a batch."""
+        """Take in what became of a batch. What is left of it is tried behind all others, and what
+        failed behind what had no time: it must not keep others from being trimmed.
+        """
         self.offsets += trimmed.offsets
         self.topics += trimmed.topics
         for lane, seq in batch.items():
             if lane not in trimmed.undone and self._due.get(lane) == seq:
                 del self._due[lane]
         failed = {lane: why for lane, why in trimmed.undone.items() if why}
+        for lane in sorted(trimmed.undone, key=failed.__contains__):
+            if lane in self._due:
+                self._due[lane] = self._due.pop(lane)
         self.undone = next(iter(failed.values()), "")
         if not failed:
             self._next_pause = PAUSE_SWEEPS
             return
         self.failures += 1
+        if len(trimmed.undone) < len(batch):  # Kafka answers: pauses do not grow for the others
+            self._next_pause = PAUSE_SWEEPS
         self._pause = self._next_pause
         self._next_pause = min(2 * self._next_pause, PAUSE_SWEEPS_MAX)
         (queue, _, number), why = next(iter(failed.items()))
@@ -153,6 +170,10 @@ class Retention:
         for note in self._notes:
             note.queues = [one for one in note.queues if one.name not in parked]
         self._marks.first = {lane: seq for lane, seq in first.items() if lane[0] not in parked}
+
+    def _meet(self, now_ms: int) -> None:
+        for note in self._notes[len(self._since) :]:
+            self._since.append(min(note.time_ms, now_ms))
 
     def _take(self, note: r.ConsumedRestored) -> None:
         """Let what a note says be done."""

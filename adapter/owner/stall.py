@@ -11,18 +11,24 @@ ledger decides when an append is in doubt."""
 log = structlog.get_logger("mqk.owner")
 
 
-def not_written(queue_manager: str, ledger: str, pending: int) -> str:
-    """Say what a stop without Kafka leaves. pending: requests whose outcome is unknown."""
+def not_written(queue_manager: str, ledger: str, pending: int, step: str = "") -> str:
+    """Say what a stop leaves that could not write. pending: requests whose outcome is unknown.
+
+    step: of the queue manager, which failed; "": Kafka is the cause.
+    """
     clients = (
         f"requests whose outcome is unknown: {pending}, and their clients learn it when they "
         "connect again after the next start"
         if pending
         else "no client waits for an outcome"
     )
+    why = f"without Kafka: {ledger} acknowledges no writes"
+    when = " when Kafka can be reached"
+    if step:
+        why, when = f"before {ledger} was taken over again: {step}", ""
     return (
-        f"queue manager {queue_manager} has stopped without Kafka: {ledger} acknowledges no "
-        "writes, so the last entries and a snapshot were not written there. Nothing that was "
-        f"acknowledged is lost; {clients}. Start it again when Kafka can be reached"
+        f"queue manager {queue_manager} has stopped {why}, so the last entries and a snapshot were "
+        f"not written there. Nothing that was acknowledged is lost; {clients}. Start it again{when}"
     )
 
 

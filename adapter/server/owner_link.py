@@ -64,13 +64,16 @@ class OwnerAddress(Struct, frozen=True):
     is_tls: bool
 
     async def dial(self) -> Streams:
-        """Connect. Raises OSError."""
+        """Connect. Raises OSError, also for an invalid address: the ledger may hold any text."""
         host, _, port = self.address.rpartition(":")
         context = None
         if self.is_tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return await asyncio.open_connection(host.strip("[]"), int(port), ssl=context)
+        try:
+            return await asyncio.open_connection(host.strip("[]"), int(port), ssl=context)
+        except (ValueError, OverflowError) as error:  # UnicodeError is a ValueError
+            raise OSError(f"not an address: {error}") from error
 
 
 class OwnerLink(OwnerSigns):

@@ -2,16 +2,18 @@
 
 A message's offset follows from its seq by bisection: what readers of committed records find from
 an offset on is in the order of the seqs. A message may be several records of the same seq; what is
-deleted ends behind the last record of the message before the one that is needed.
+deleted ends behind the last record of the message before the one that is needed. What other
+programs have written is passed over, as readers of messages do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any, Self
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from adapter.format import names
@@ -124,11 +126,6 @@ class KafkaTrimmer:
                     if error_of(error).code() not in GONE:
                         trimmed.undone[lane] = explain(error, "Read", place.topic, group=CLIENT)
                     continue
-                except (LookupError, ValueError) as error:
-                    trimmed.undone[lane] = (
-                        f"{place.topic} holds a record that is not a copy: {error!r}"
-                    )
-                    continue
                 if end > first:
                     found[lane] = first, end
         return found
@@ -196,14 +193,16 @@ class Finder:
         while low < high:
             middle = (low + high) // 2
             found = self._at_or_behind(place, middle, end)
-            if found is None or self._decoder.position(found).seq >= seq:
+            if found is None or found[1] >= seq:
                 high = middle
             else:
-                low = (found.offset() or 0) + 1
+                low = found[0] + 1
         return first, low
 
-    def _at_or_behind(self, place: TopicPartition, offset: int, end: int) -> Message | None:
-        """Return the first committed message from an offset on, if there is one before the end."""
+    def _at_or_behind(self, place: TopicPartition, offset: int, end: int) -> tuple[int, int] | None:
+        """Return the offset and seq of the first committed record of a message from an offset on,
+        if there is one before the end.
+        """
         self._consumer.assign([TopicPartition(place.topic, place.partition, offset)])
         until_s = time.monotonic() + ANSWER_S
         while time.monotonic() < until_s:
@@ -212,7 +211,12 @@ class Finder:
             if message is None:
                 continue
             if error is None:
-                return message if (message.offset() or 0) < end else None
+                at = message.offset() or 0
+                if at >= end:
+                    return None
+                with contextlib.suppress(LookupError, ValueError):  # another program wrote it
+                    return at, self._decoder.position(message).seq
+                continue
             if error.code() != KafkaError._PARTITION_EOF:
                 raise KafkaException(error)
             if (message.offset() or 0) >= end:

@@ -274,9 +274,12 @@ def test_topics_of_a_queue_manager_that_runs_are_not_deleted(place: Place) -> No
 
 
 class Interrupted(KafkaRestoreTarget):
-    """Dies when it has written so many records."""
+    """Dies when it has written so many records, or else before it takes the mark away."""
 
     left = 0
+
+    def _take_mark_away(self) -> None:
+        raise KeyboardInterrupt
 
     def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         self._count()
@@ -303,7 +306,8 @@ def test_a_restore_that_was_interrupted_is_begun_again(place: Place) -> None:
     place.lose_all()
     found = contents.examine(place.file)
     target = Interrupted(place.settings)
-    for target.left in (found.messages // 2, found.messages):
+    everything = found.messages + found.records
+    for target.left in (found.messages // 2, found.messages, everything):
         target.delete(target.existing())
         with pytest.raises(KeyboardInterrupt):
             restoring.restore(place.file, found, target, lambda: None)

@@ -70,7 +70,7 @@ def make(
     code: of an exception, the reason as IBM MQ numbers it.
     With PASS_DISCARD_AND_EXPIRY it lives as long as the message had left.
     """
-    body = _data(message, kind)
+    body = message.body[: data_length(message, kind)]
     passes = bool(message.report & PASS_DISCARD_AND_EXPIRY)
     expiry_ms = EXPIRY_UNLIMITED
     if passes and message.expires_at_ms > now_ms:
@@ -100,7 +100,11 @@ def make(
     )
 
 
-def _data(message: MessageData, kind: int) -> bytes:
+def data_length(message: MessageData, kind: int) -> int:
+    """Return how many bytes of a message its report of a kind has; 0 if it asks for none."""
+    if not message.report & kind:
+        return 0
+    length = len(message.body)
     if message.report & kind * 4:
-        return message.body
-    return message.body[:DATA_LENGTH] if message.report & kind * 2 else b""
+        return length
+    return min(length, DATA_LENGTH) if message.report & kind * 2 else 0

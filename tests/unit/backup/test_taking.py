@@ -2,10 +2,11 @@
 
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from adapter.backup import restoring
+from adapter.backup import kafka, restoring
 from adapter.backup.contents import FIRST, Contents, examine
 from adapter.backup.file import BackupError, BackupLane, Frame, SnapshotPart, new, read
 from adapter.backup.file import CopiedRecord as Copy
@@ -15,11 +16,12 @@ from adapter.core.contract.pages import Paged
 from adapter.core.contract.records import Record
 from adapter.core.rules.drive import restore
 from adapter.format import descriptor, entries
+from adapter.ledger import envelope
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch, Position
 from adapter.ledger.scan import Scan
-from adapter.ledger.snapshots import Snapshot
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.owner import replay
 from adapter.owner.storage import CopyStatus, Storage
 from adapter.topics.port import Page, PagesUnavailableError
@@ -349,3 +351,25 @@ def test_a_backup_that_is_not_whole_is_refused(tmp_path: Path) -> None:
             examine(changed(without, tmp_path / str(at)))
     with pytest.raises(LedgerMismatch, match="has no record at offset"):
         examine(changed(frames[:-2] + frames[-1:], tmp_path / "gap"))
+
+
+@pytest.mark.parametrize("has_snapshot", [False, True])
+def test_a_restore_is_unfinished_while_its_mark_is_there(
+    monkeypatch: pytest.MonkeyPatch, has_snapshot: bool
+) -> None:
+    """It may have ended between its snapshot and the end of the mark: every start is refused."""
+    log, snapshots = MemoryLog(), MemorySnapshots()
+    log.write(envelope.restoring(bytes(16)))
+    log.write(encode(OWNER_CHANGED, OWNERS[0], 0, bytes(16)))
+    if has_snapshot:
+        snapshots.write(Snapshot(Position(1, OWNERS[0], 0), 0, [b"\1\0"]))
+        assert snapshots.newest() is not None
+    monkeypatch.setattr(kafka, "Whole", lambda _: SimpleNamespace(first=log.first, end=log.end))
+    monkeypatch.setattr(kafka, "read_values", lambda *_: [log.read(log.first, 1)[0].value])
+    target = kafka.KafkaRestoreTarget.__new__(kafka.KafkaRestoreTarget)
+    monkeypatch.setattr(target, "_ledger", None, raising=False)
+    monkeypatch.setattr(target, "_snapshots", snapshots, raising=False)
+    monkeypatch.setattr(target, "_mark", envelope.restoring(bytes(16)), raising=False)
+    assert target.is_unfinished()
+    log.trim(1)
+    assert not target.is_unfinished()

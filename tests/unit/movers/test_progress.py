@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from adapter.movers.errors import Doubtful
-from adapter.movers.progress import Committed
+from adapter.movers.progress import READ_TIMEOUT_S, Committed
 
 PASSING = KafkaError.NOT_LEADER_FOR_PARTITION
 LASTING = KafkaError.TOPIC_AUTHORIZATION_FAILED
@@ -42,7 +42,7 @@ class Recovering:
     def close(self) -> None:
         """Nothing is open."""
 
-    def poll(self, _timeout_s: float) -> SimpleNamespace:
+    def poll(self, _timeout_s: float) -> SimpleNamespace | None:
         if self._fails():
             return SimpleNamespace(error=lambda: KafkaError(self._code), offset=lambda: None)
         if self._failures < -1:
@@ -73,3 +73,53 @@ def test_a_right_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch
     ):
         read.last("t", 0, "k")
     assert consumer.asked == 1
+
+
+class Slow(Recovering):
+    """A consumer of a partition with three records, that takes a second for each answer."""
+
+    def __init__(self, *, answers: bool = True) -> None:
+        super().__init__(PASSING, 0)
+        self._answers = answers
+        self.now_s = 0.0
+        self._next = 0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def get_watermark_offsets(self, *_: object) -> tuple[int, int]:
+        self.now_s += 1.0
+        return 0, 3
+
+    def assign(self, _partitions: object) -> None:
+        self._next = 0
+
+    def poll(self, _timeout_s: float) -> SimpleNamespace | None:
+        self.now_s += 1.0
+        if not self._answers:
+            return None
+        offset, self._next = self._next, self._next + 1
+        end = KafkaError(KafkaError._PARTITION_EOF) if offset == 3 else None
+        return SimpleNamespace(error=lambda: end, offset=lambda: offset, key=lambda: b"k")
+
+
+def test_many_lanes_are_read_however_long_they_take_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    consumer = Slow()
+    monkeypatch.setattr("adapter.movers.progress.time", consumer)
+    with committed(monkeypatch, consumer) as read:
+        for lane in range(20):
+            assert read.last("t", lane, "k") is not None
+    assert consumer.now_s > 3 * READ_TIMEOUT_S
+
+
+def test_a_partition_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = Slow(answers=False)
+    monkeypatch.setattr("adapter.movers.progress.time", consumer)
+    with (
+        pytest.raises(Doubtful, match="not read within 20 s"),
+        committed(monkeypatch, consumer) as read,
+    ):
+        read.last("t", 0, "k")
+    assert consumer.now_s < 2 * READ_TIMEOUT_S

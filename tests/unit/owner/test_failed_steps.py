@@ -21,6 +21,7 @@ from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.core.tables import DECIDE
 from adapter.format import entries
+from adapter.ledger import port
 from adapter.ledger.memory import MemoryLedgerReader
 from adapter.owner import recovery
 from adapter.owner.failed_steps import (
@@ -409,5 +410,30 @@ def test_nothing_is_lost_doubled_or_reordered_whatever_step_fails(
         assert len(got + left) == len(set(got + left))
         assert [int(body) for body in got + left] == sorted(int(body) for body in got + left)
         assert len(got + left) == sent
+
+    run(test)
+
+
+def test_an_entry_that_the_ledger_does_not_take_is_of_its_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        monkeypatch.setattr(port, "PAYLOAD_BYTES_MAX", 10_000)
+        long = put(b"x" * 20_000)
+        bench.send(put(), durable=True)  # is of the same entry
+        bench.send(long, durable=True)
+        short, number = bench.number - 1, bench.number
+        for connection in (2, 3):
+            await another_term(bench, connection, short, number)
+            again(bench, put(), short, connection)
+            request = again(bench, long, number, connection)
+        await until(lambda: request in bench.front.answers)
+        refused = bench.front.answers[request]
+        assert isinstance(refused, Refused)
+        assert refused.reason == Reason.UNEXPECTED_ERROR
+        assert "20" in refused.detail, "how long it was"
+        assert bench.owner.running
+        assert depth(bench) == 1
 
     run(test)

@@ -12,11 +12,13 @@ from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.pages import PageNeeded
-from adapter.core.contract.results import Messages, PutDone
+from adapter.core.contract.results import Done, Messages, PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.inputs import Arrived
+from adapter.core.rules.messages import backout
 from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
+from adapter.ledger import port
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
 from adapter.owner import liveness
 from adapter.owner import loop as owner_loop
@@ -423,3 +425,48 @@ def test_nothing_is_written_behind_the_last_entry(seed: int) -> None:
     (stop,) = [one for one in entries.decode(sign.payload) if getattr(one, "kind", "") == STOPPED]
     assert entries.decode(sign.payload)[-1] == stop
     assert liveness.is_stopped_for_good(sign.payload)
+
+
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> tuple[Client, ByHand, c.Backout]:
+    """Return a client with six messages in a unit, the backout of which moves them: more than an
+    entry takes.
+    """
+    client = ByHand().connect()
+    move = {"backout_action": "MOVE", "backout_threshold": 1, "backout_requeue_queue": "ASIDE"}
+    client.do(c.DefineQueue("Q", move))
+    client.define("ASIDE")
+    client.open()
+    for _ in range(6):
+        client.put("x" * 400)
+    unit = client.begin()
+    client.take(unit, limit=6)
+    monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
+    monkeypatch.setattr(owner_loop, "STEP_BYTES_MAX", 3_000)
+    monkeypatch.setattr(backout, "MOVED_BYTES", 1_000)
+    monkeypatch.setattr(port, "PAYLOAD_BYTES_MAX", 4_000)
+    return client, owner_of(client), c.Backout(unit)
+
+
+def test_a_step_that_no_entry_takes_is_several_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds whole decisions; none is more than the ledger takes."""
+    client, owner, command = poisoned(monkeypatch)
+    before = len(written(owner.log))
+    request = client.send(command)
+    assert isinstance(client.answer(request), Done)
+    assert len(written(owner.log)) - before > 2
+    assert (owner.queue("Q").depth, owner.queue("ASIDE").depth) == (0, 6)
+    owner.crash()
+    assert (owner.queue("Q").depth, owner.queue("ASIDE").depth) == (0, 6)
+
+
+def test_what_a_step_of_several_entries_lost_is_moved_after_the_crash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client, owner, command = poisoned(monkeypatch)
+    owner.log.arm("lost before durable", at=2)
+    request = client.send(command)
+    assert owner.doubts, "the second entry was lost"
+    assert client.answer(request) is None
+    owner.crash()
+    owner.advance(0.0)
+    assert (owner.queue("Q").depth, owner.queue("ASIDE").depth) == (0, 6)

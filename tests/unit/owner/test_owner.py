@@ -319,7 +319,7 @@ def test_a_stop_while_the_ledger_is_away() -> None:
         await bench.owner.stop()
         assert bench.owner.lifecycle.state is OwnerState.STOPPED
 
-    run(test)
+    run(test, settings=OwnerSettings(drain_s=0.05))
 
 
 @pytest.mark.parametrize("fault", ["lost before durable", "rival owner"])

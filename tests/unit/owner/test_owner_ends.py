@@ -2,13 +2,15 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pytest
 
+from adapter.core import dispatch, inputs
 from adapter.core.contract.reasons import Reason
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerUnavailable, RefusedByKafka
-from adapter.owner import recovery
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.port import LedgerUnavailable, RefusedByKafka, TakenOver
+from adapter.owner import liveness, recovery
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -44,7 +46,7 @@ def test_a_callback_that_breaks_ends_the_owner_by_name(what: str) -> None:
         elif what == "timer":
             bench.owner.term._calls.later("a timer", 0.0, broken)
         else:
-            bench.owner._from_ledger(broken, 1, 1)
+            bench.owner._calls.from_thread("what the ledger reports", broken, 1)
         await until(bench.owner.ended.is_set)
         assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert bench.front.closed == [(0, Reason.QUEUE_MANAGER_NOT_AVAILABLE)]
@@ -113,7 +115,8 @@ def test_finding_reliability_kafka_gone_a_stop_gives_a_take_over_up() -> None:
     async def main() -> None:
         ledger = Slow(MemoryLog())
         ledger.go.set()
-        owner = Owner("QM1", ledger, SystemClock(), Front())
+        settings = OwnerSettings(drain_s=0.05)
+        owner = Owner("QM1", ledger, SystemClock(), Front(), settings=settings)
         await owner.start()
         ledger.go.clear()
         ledger.on_doubt("Kafka did not answer")
@@ -167,3 +170,88 @@ def test_finding_reliability_kafka_gone_a_stop_that_wrote_everything_says_nothin
         assert not bench.owner.failure
 
     run(test)
+
+
+class DoubtfulAtOnce(MemoryLedger):
+    """A ledger whose producer fails as soon as the first take-over has ended."""
+
+    def take_over(self, *given: Any, **options: Any) -> TakenOver:
+        taken = super().take_over(*given, **options)
+        if not self.statistics()["doubts"]:
+            self._end_term()
+            self._counts["doubts"] += 1
+            self.on_doubt("the producer failed")
+        return taken
+
+
+def test_a_doubt_before_the_term_begins_is_one_of_the_term() -> None:
+    async def main() -> None:
+        owner = Owner("QM1", DoubtfulAtOnce(MemoryLog()), SystemClock(), Front())
+        await owner.start()
+        await until(lambda: owner.statistics().terms == 2)
+        await until(lambda: owner.loop.idle)
+        assert owner.running
+        assert not owner.loop.ended
+        await owner.stop()
+
+    asyncio.run(main())
+
+
+def test_a_ledger_that_is_closed_without_a_report_is_taken_over_again() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.ledger._end_term()  # and it reports nothing
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.statistics().terms == 2)
+        assert not bench.owner.loop.ended
+
+    run(test, settings=OwnerSettings(heartbeat_s=0.01))
+
+
+def test_a_stop_in_doubt_is_written_by_the_recovery() -> None:
+    """A standby must learn that it was for good; and there is nothing wrong with Kafka."""
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
+        await bench.owner.stop(inputs.Stopped(for_good=True))
+        sign = MemoryLedger(bench.log).last_record()
+        assert sign is not None
+        assert liveness.is_stopped_for_good(sign.payload)
+        assert not bench.owner.failure
+
+    run(test)
+
+
+def test_a_stop_in_doubt_waits_for_nothing_when_it_is_hurried() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.unavailable = "the network is down"
+        bench.log.arm("lost before durable")
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
+        stopping = asyncio.create_task(bench.owner.stop())
+        await until(lambda: bench.owner._moves._waiting > 0)
+        bench.owner.hurry()
+        async with asyncio.timeout(WAIT_S):
+            await stopping
+        assert GONE in bench.owner.failure
+
+    run(test, settings=OwnerSettings(drain_s=10 * WAIT_S))
+
+
+def test_a_stop_after_a_failed_step_says_which_it_was() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delitem(dispatch.STEPS, inputs.Tick)
+            bench.log.unavailable = "the network is down"
+            bench.owner.tick()
+            await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
+        await bench.owner.stop()
+        assert "was taken over again: Tick failed: KeyError" in bench.owner.failure
+        assert "acknowledges no writes" not in bench.owner.failure
+
+    run(test, settings=OwnerSettings(drain_s=0.05))

@@ -24,7 +24,8 @@ class Reader:
         self.rested = threading.Event()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
-        assert (queue, incarnation, lane, seq, count) == ("Q", 2, 4, 7, 50)
+        assert (queue, lane, seq, count) == ("Q", 4, 7, 50)
+        assert incarnation in (2, 3)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -159,3 +160,59 @@ def test_the_reader_rests_once_when_nothing_is_read_any_more() -> None:
         return rests
 
     assert asyncio.run(main()) == [1, 2]
+
+
+async def missing_after(one: Paging, missed: asyncio.Queue[int], incarnation: int) -> float:
+    """Ask for a page until its message is said to be missing; after how many seconds."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    one.want(NEEDED, incarnation, 50)
+    assert await asyncio.wait_for(missed.get(), WAIT_S) == incarnation
+    return loop.time() - began_s
+
+
+def test_each_time_a_message_is_looked_for_for_a_while_and_of_each_incarnation() -> None:
+    async def main() -> None:
+        reader = Reader(*[MessageMissingError("no such topic")] * 200)
+        timings = PageTimings(retry_s=0.01, retry_s_max=0.02, missing_s=0.1)
+        missed: asyncio.Queue[int] = asyncio.Queue()
+        one = Paging(
+            reader,
+            lambda *_page: pytest.fail("it is not there"),
+            lambda _needed, incarnation: missed.put_nowait(incarnation),
+            pytest.fail,
+            timings,
+        )
+        for incarnation in (2, 2, 3):
+            assert await missing_after(one, missed, incarnation) >= 0.1
+        one.end()
+
+    asyncio.run(main())
+
+
+def test_what_kafka_does_not_answer_is_no_time_in_which_a_message_is_missing() -> None:
+    timings = PageTimings(retry_s=0.05, retry_s_max=0.05, missing_s=0.15)
+    missing = MessageMissingError("no such topic")
+    silent = [PagesUnavailableError("no answer")] * 5
+    assert delivered(Reader(missing, *silent, missing, page(7)), timings)[0] == [7]
+
+
+def test_a_message_that_was_not_looked_for_meanwhile_was_not_missing_meanwhile() -> None:
+    async def main() -> None:
+        timings = PageTimings(retry_s=0.01, retry_s_max=0.01, missing_s=0.1)
+        came: asyncio.Queue[Page] = asyncio.Queue()
+        one = Paging(
+            Reader(page(9), page(9), page(7)),
+            lambda _needed, _incarnation, found: came.put_nowait(found),
+            never_missing,
+            pytest.fail,
+            timings,
+        )
+        one.want(NEEDED, 2, 50)
+        await asyncio.wait_for(came.get(), WAIT_S)
+        await asyncio.sleep(2 * timings.missing_s)  # nothing asks for it
+        one.want(NEEDED, 2, 50)
+        await asyncio.wait_for(came.get(), WAIT_S)
+        one.end()
+
+    asyncio.run(main())

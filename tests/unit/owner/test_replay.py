@@ -12,7 +12,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Resumed, UnitOutcome
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Known, LedgerMismatch, Position
+from adapter.ledger.port import Known, LedgerMismatch, LedgerUnavailable, Position
+from adapter.ledger.seals import NO_KEYS, SealKeys, keys_of
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.owner import replay
 from adapter.owner.paging import PageTimings
@@ -498,3 +499,70 @@ def test_an_outcome_whose_message_is_gone_keeps_nothing_from_starting(
     assert (refused.reason, refused.name) == (Reason.OBJECT_DAMAGED, "Q")
     assert not replayed.qm.absent
     assert replayed.qm.queues["Q"].depth == 1
+
+
+class BusyMovers:
+    """A live owner whose movers have copied more each time that they are asked."""
+
+    def __init__(self, keys: SealKeys, trims: bool = False) -> None:
+        self.log = MemoryLog()
+        self.ledger = MemoryLedger(self.log, keys=keys)
+        self.ledger.take_over(RIVAL, "a live owner", lambda _entry: None)
+        self.snapshots = CountedSnapshots()
+        self.trims = trims
+        self.asked = 0
+
+    def known(self) -> list[Known]:
+        self.asked += 1
+        self.ledger.append(entries.encode([]))
+        at = self.ledger.durable()
+        if self.trims and self.asked == 1:  # between this answer and the look at the ledger
+            self.ledger.append(entries.encode([]))
+            behind = self.ledger.durable()
+            self.snapshots.write(Snapshot(behind, behind.n, [entries.encode([])]))
+            self.ledger.trim(behind.offset)
+        return [Known(at, f"was copied up to offset {at.offset}")]
+
+    def taken_over(self, ledger: MemoryLedger) -> Replayed:
+        storage = Storage(
+            snapshots=self.snapshots, known=self.known, pages=NoPages(), copied=CopyStatus
+        )
+        return take_over("QM1", bytes(16), "next", ledger, None, storage, check=True)
+
+
+def test_a_ledger_that_cannot_be_read_is_not_tried_again_because_others_copy_from_it() -> None:
+    live = BusyMovers(keys_of([b"a" * 32]))
+    with pytest.raises(LedgerMismatch, match="the ledger is sealed with key"):
+        live.taken_over(MemoryLedger(live.log, keys=keys_of([b"b" * 32])))
+    assert live.asked == 1
+
+
+def test_a_take_over_that_was_given_up_is_not_tried_again() -> None:
+    live = BusyMovers(NO_KEYS)
+    ledger = MemoryLedger(live.log)
+    ledger.give_up()
+    with pytest.raises(LedgerUnavailable, match="given up"):
+        live.taken_over(ledger)
+    assert live.asked == 1
+
+
+def test_a_ledger_that_was_trimmed_meanwhile_is_taken_over_from_what_is_known_then() -> None:
+    live = BusyMovers(NO_KEYS, trims=True)
+    assert live.taken_over(MemoryLedger(live.log)).taken.last_owner == RIVAL
+    assert live.asked == 2
+
+
+def test_a_take_over_has_few_rounds() -> None:
+    """Here each snapshot that is read is another one, and something else is wrong."""
+    live = BusyMovers(keys_of([b"a" * 32]))
+    at = live.ledger.durable()
+
+    class New(CountedSnapshots):
+        def newest(self) -> Snapshot | None:
+            self.write(Snapshot(at, self.reads, [entries.encode([])]))
+            return super().newest()
+
+    live.snapshots = New()
+    with pytest.raises(LedgerMismatch):
+        live.taken_over(MemoryLedger(live.log, keys=keys_of([b"b" * 32])))
+    assert live.asked == replay.ROUNDS_MAX

@@ -199,3 +199,52 @@ def test_names_of_queues_that_are_gone_are_told_once_they_are_noted(keep_ms: int
     assert retention.written() == []
     again = retention.note(snapshot(("Q", 0, 5), gone=1), HOUR_MS + 1)
     assert retention.written() == ([] if again else ["GONE"]), "not noted again so soon"
+
+
+def test_lanes_that_fail_do_not_keep_others_from_being_trimmed() -> None:
+    retention = Retention(0, [])
+    bad = [(f"BAD{number}", lane, 2) for number in range(20) for lane in range(10)]
+    lanes = [(f"Q{number}", lane, 2) for number in range(40) for lane in range(10)]
+    noted(retention, snapshot(*bad, *lanes), 0)
+    trimmed = 0
+    for _ in range(5 * PAUSE_SWEEPS):
+        batch = retention.due(0, NONE)
+        undone = {lane: "not allowed" for lane in batch if lane[0].startswith("BAD")}
+        if batch:
+            retention.done(batch, Trimmed(undone=undone))
+        trimmed += len(batch) - len(undone)
+    assert trimmed == 400
+
+
+def test_what_failed_is_behind_what_had_no_time() -> None:
+    retention = Retention(0, [])
+    noted(retention, snapshot(("BAD", 0, 2), ("A", 0, 2), ("B", 0, 2)), 0)
+    batch = retention.due(0, NONE)
+    undone = {("BAD", 0, 0): "no leader", ("A", 0, 0): "", ("B", 0, 0): ""}
+    retention.done(batch, Trimmed(undone=undone))
+    for _ in range(PAUSE_SWEEPS):
+        assert retention.due(0, NONE) == {}
+    assert [lane[0] for lane in retention.due(0, NONE)] == ["A", "B", "BAD"]
+
+
+def test_a_clock_that_was_behind_for_a_term_deletes_nothing_early() -> None:
+    """The note keeps its time, by which the next term goes."""
+    now_ms = 1_000 * DAY_MS
+    notes = noted(Retention(DAY_MS, []), snapshot(("Q", 0, 5)), now_ms)
+    behind = Retention(DAY_MS, [one for one in notes if isinstance(one, r.ConsumedRestored)])
+    assert behind.due(now_ms - 30 * DAY_MS, NONE) == {}
+    notes = behind.note(snapshot(("Q", 0, 5)), now_ms - 30 * DAY_MS)
+    after = Retention(DAY_MS, [one for one in notes if isinstance(one, r.ConsumedRestored)])
+    assert after.due(now_ms + HOUR_MS, NONE) == {}
+    assert after.due(now_ms + DAY_MS, NONE) == {("Q", 0, 0): 5}
+
+
+def test_a_clock_that_was_corrected_within_a_term_says_the_time_of_its_notes() -> None:
+    now_ms = 1_000 * DAY_MS
+    behind = Retention(DAY_MS, [])
+    notes = behind.note(snapshot(("Q", 0, 5)), now_ms - 30 * DAY_MS, now_ms)
+    behind.written()
+    assert behind.due(now_ms - 29 * DAY_MS - 1, NONE) == {}
+    after = Retention(DAY_MS, [one for one in notes if isinstance(one, r.ConsumedRestored)])
+    assert after.due(now_ms + HOUR_MS, NONE) == {}
+    assert after.due(now_ms + DAY_MS, NONE) == {("Q", 0, 0): 5}

@@ -525,3 +525,10 @@ async def test_after_a_stop_nothing_is_dialed_or_waited_for(at: Site) -> None:
     await waiting
     await asyncio.sleep(10 * DIAL_S)
     assert (at.owner.dialed, link.is_new) == ([PLAIN], False)
+
+
+@pytest.mark.parametrize("host", ["x" * 64, "a..b"])
+@pytest.mark.parametrize("port", ["1414", "x", "99999"])
+def test_an_invalid_address_is_one_that_does_not_answer(host: str, port: str) -> None:
+    with pytest.raises(OSError, match=r".+"):
+        asyncio.run(OwnerAddress(f"{host}:{port}", is_tls=False).dial())

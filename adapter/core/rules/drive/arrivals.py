@@ -26,7 +26,7 @@ from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue, data_length
 from adapter.core.rules.broker import delivery as broker_delivery
 from adapter.core.rules.broker.delivery import ConversationPlan
 from adapter.core.rules.messages import arrival as arrival_of_mq
@@ -105,6 +105,8 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     plan = Plan(qm, now_ms)
+    size = sum(len(arrival.message.body) for arrival in unit.messages)
+    plan.report_room = max(0, qm.limits.unit_bytes - size)
     receiver = receiver_of(qm, unit.source)
     arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)
     blocked = ""
@@ -121,11 +123,24 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
             return []  # the event is raised once, and so is what was denied
         return [r.EventRaised(BLOCKED, blocked, now_ms, {"topic": unit.topic, "from": unit.source})]
     qm.arrivals.blocked.pop(unit.topic, None)
-    for message in arriving.delivered:
-        plan.report(message, CONFIRM_ON_ARRIVAL)
+    _report(qm, plan, arriving.delivered)
     arriving.conversations.set_endpoints()
     records = plan.record(unit.unit, "commit")
     return [*records, *arriving.conversations.removals(), _arrived(unit)]
+
+
+def _report(qm: QueueManager, plan: Plan, delivered: list[MessageData]) -> None:
+    """Report arrivals together with the puts; by themselves, behind them, if they would be more
+    than a unit has: a unit that has arrived cannot be refused.
+    """
+    size = sum(data_length(message, CONFIRM_ON_ARRIVAL) for message in delivered)
+    if size:
+        size += sum(len(message.body) for _, message in plan.puts + plan.reports)
+    for message in delivered:
+        if size <= qm.limits.unit_bytes:
+            plan.report(message, CONFIRM_ON_ARRIVAL)
+        elif message.report & CONFIRM_ON_ARRIVAL:
+            qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, plan.now_ms))
 
 
 def _kind_of(arrival: Arrival) -> str:

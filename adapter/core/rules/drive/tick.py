@@ -10,13 +10,14 @@ from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import activation as broker_activation
-from adapter.core.rules.messages import pages
+from adapter.core.rules.messages import pages, report
 from adapter.core.rules.messages.unit import expiry_records
 from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.objects import session
 from adapter.core.rules.primitives import marks, waiting
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
+EXPIRED_BYTES = 4 * 1024 * 1024  # what the reports of one tick have, and one message more: likewise
 SESSIONS_EVERY_MS = 60_000
 
 
@@ -24,6 +25,7 @@ def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     """Discard messages whose time is over; one held by a unit is looked at when it returns."""
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
+    size = 0
     for _, name, incarnation, place in islice(qm.due.expiries.due(now_ms), EXPIRIES_PER_TICK):
         queue = qm.that_queue(name, incarnation)
         stored = queue.stored.get(place) if queue else None
@@ -31,6 +33,9 @@ def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
             continue
         met.add((name, place))
         records += expiry_records(queue, [stored])
+        size += report.expiry_weight(stored)
+        if size > EXPIRED_BYTES:
+            break
     return records
 
 

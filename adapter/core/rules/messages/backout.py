@@ -129,7 +129,7 @@ def move(
     """
     plan, size = Plan(qm, now_ms), 0
     gets: Gets = []
-    parts = list(_messages(found))
+    parts = list(_messages(found, qm.limits.unit_bytes))
     for at, message in enumerate(parts):
         size += sum(weight(part.message) for part in message)
         if gets and size > MOVED_BYTES:
@@ -142,14 +142,22 @@ def move(
     return plan.record(verb="commit", gets=gets)
 
 
-def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
-    """Put the segments together that are of one message, and each other message by itself."""
+def _messages(found: list[Stored], most: int) -> Iterator[list[Stored]]:
+    """Put the segments together that are of one message, and each other message by itself; so also
+    the segments of more than most bytes, which no entry takes together.
+    """
 
     def of(one: Stored) -> tuple[bytes, int]:
         message = one.message
         return (message.group_id, message.group_seq) if is_segment(message) else (b"", id(one))
 
-    return (list(parts) for _, parts in groupby(found, of))
+    for _, group in groupby(found, of):
+        parts = list(group)
+        if len(parts) > 1 and sum(weight(part.message) for part in parts) > most:
+            for part in parts:
+                yield [part]
+        else:
+            yield parts
 
 
 def _plan_move(

@@ -29,6 +29,7 @@ from adapter.core.model.context import context_of
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.report import CONFIRM_ON_DELIVERY, data_length
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules.messages import pages
@@ -113,6 +114,10 @@ def give(
     if not found:
         return None
     options, named = command.options, command.unit  # each costs a look-up
+    if unit is not None and unit.weight and _have_long_reports(qm, unit, found):
+        text = f"{qm.limits.unit_bytes} bytes at most, with the reports on delivery"
+        refusal = Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, text)
+        return Decision(records, refused(refusal), qm.entry_n)
     if options & COMPLETE and (too_large := _why_too_large(qm, unit, found)):
         refusal = Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, too_large)
         return Decision(records, refused(refusal), qm.entry_n)  # nothing is taken
@@ -170,6 +175,14 @@ def _select(
     if found and options & COMPLETE and not options & UNDER_CURSOR:
         found = groups.parts(queue, found[0])
     return found
+
+
+def _have_long_reports(qm: QueueManager, unit: UnitOfWork, found: list[Stored]) -> bool:
+    """Whether the reports on delivery of messages have no room in a unit that puts already."""
+    size = 0
+    for stored in found:
+        size += data_length(stored.message, CONFIRM_ON_DELIVERY)
+    return size > 0 and unit.weight + size > qm.limits.unit_bytes
 
 
 def _why_too_large(qm: QueueManager, unit: UnitOfWork | None, found: list[Stored]) -> str:

@@ -63,19 +63,8 @@ class Plan:
     """
 
     __slots__ = (
-        *(
-            "_full",
-            "_new_queues",
-            "count",
-            "cut",
-            "deleted",
-            "now_ms",
-            "puts",
-            "qm",
-            "records",
-            "reports",
-            "size",
-        ),
+        *("_full", "_new_queues", "count", "cut", "deleted", "now_ms", "puts", "qm", "records"),
+        *("report_room", "reports", "size"),
     )
 
     def __init__(self, qm: QueueManager, now_ms: int, made: MadeQueues | None = None) -> None:
@@ -90,6 +79,9 @@ class Plan:
         self._new_queues = made
         self.deleted: frozenset[str] = frozenset()
         self.records: list[Record] = []
+        self.report_room: int | None = None
+        """How many bytes of data the reports of exceptions may have together; None: as many as are
+        asked for, because the put that causes them is refused if they are too many."""
         self._full: dict[str, int] = {}
         """Where in the records it says of a queue that it is full."""
 
@@ -229,7 +221,7 @@ class Plan:
         target = Target(reason=Reason.AUTHORITY_MISSING)
         if reached is not Reach.NOTHING:
             target = routes.find(qm, to, manager, self.new_queues)
-        if reached is Reach.WITHOUT_DATA:
+        if reached is Reach.WITHOUT_DATA or not self._has_room(report, kind):
             report.body, report.format = b"", ""
         reason = self.send(target, report, is_report=True)
         if reason is None:
@@ -239,6 +231,15 @@ class Plan:
             reason = self.bury([report], to, code, manager, is_report=True)
         if reason is not None:
             self._note_lost(to, code)
+
+    def _has_room(self, report: MessageData, kind: int) -> bool:
+        """Whether a report may have its data, which it takes from what there is room for."""
+        if self.report_room is None or kind != EXCEPTION:
+            return True
+        left = self.report_room - len(report.body)
+        if left >= 0:
+            self.report_room = left
+        return left >= 0
 
     def give_up_reply(self, reply: MessageData, queue_manager: str, reason: Reason) -> None:
         """Plan the dead letter of a reply of the queue manager's own that cannot leave for another

@@ -36,7 +36,7 @@ from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST, data_length
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules.messages import context, deferred, report
 from adapter.core.rules.messages.alike import Alike
@@ -356,6 +356,8 @@ def _put(
     for message in messages:
         weights.append(weight(message))
         size += weights[-1]
+        if message.report & CONFIRM_ON_ARRIVAL:  # the report is put in the same unit
+            size += data_length(message, CONFIRM_ON_ARRIVAL)
     count = len(messages)
     if is_cut:
         longest = queue.attributes.max_message_length
@@ -394,7 +396,9 @@ def _own_unit(
     if len(messages) != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     if size > qm.limits.unit_bytes:
-        text = f"{len(messages[0].body)} bytes, {qm.limits.unit_bytes} is the most"
+        reported = data_length(messages[0], CONFIRM_ON_ARRIVAL)
+        more = f" and {reported} of its report on arrival" if reported else ""
+        text = f"{len(messages[0].body)} bytes{more}, {qm.limits.unit_bytes} is the most"
         raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name, text)
     return own_unit(request, session_of(qm, request).ident)
 

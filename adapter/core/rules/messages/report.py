@@ -14,6 +14,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import MessagesDiscarded, Record
 from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.report import ASKS, EXPIRATION, REQUEST, MsmqExpiry, ReportDue
@@ -39,6 +40,13 @@ def note_stored_expiry(qm: QueueManager, stored: Stored) -> None:
     if stored.message.msmq is not None:
         qm.step.reports_due.append(MsmqExpiry(stored))
     note_expiry(qm, stored.message)
+
+
+def expiry_weight(stored: Stored) -> int:
+    """Bound the bytes of what the expiry of a message puts: its report, a dead letter of MSMQ."""
+    message = stored.message
+    asks = message.msmq is not None or message.report & EXPIRATION
+    return weight(message) if asks else 0
 
 
 def note_expiry(qm: QueueManager, message: MessageData) -> None:

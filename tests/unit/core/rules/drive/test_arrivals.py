@@ -21,6 +21,7 @@ from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import key_of
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, EXCEPTION
 from adapter.core.mq_layouts import dead_letter
 from tests.support.core import Client, Core, client_on
 from tests.support.msmq import KEY, client_of_msmq, texts
@@ -418,3 +419,30 @@ def test_a_delay_beyond_all_is_a_dead_letter_also_of_what_is_too_long(delay_ms: 
     (letter,) = at.client.take(handle=2)
     assert letter.message.deliver_at_ms == 0
     at.core.crash_with_snapshot()
+
+
+def test_reports_that_have_no_room_beside_their_unit_are_put_behind_it() -> None:
+    at = Site(client_on("Q", "R", limits=Limits(unit_bytes=10_000)))
+    asking = [arrival("x" * 3_000, seq) for seq in (1, 2)]
+    for one in asking:
+        one.message.report, one.message.reply_to = CONFIRM_ON_ARRIVAL * 7, "R"
+    records = at.arrive(*asking)
+    sizes = [len(one.puts) for one in records if isinstance(one, UnitCommitted)]
+    assert sizes == [2, 1, 1]
+    assert at.core.queue("R").depth == 2
+
+
+@pytest.mark.parametrize(("length", "reported"), [(4_900, 4_900), (5_100, 0)])
+def test_an_exception_report_that_has_no_room_beside_its_unit_has_no_data(
+    length: int, reported: int
+) -> None:
+    """Its message is a dead letter in the same unit, which has arrived and cannot be refused."""
+    at = Site(client_on("Q", "R", "DEAD", limits=Limits(unit_bytes=10_000)))
+    at.core.configure(dead_letter_queue="DEAD")
+    asking = arrival("x" * length, 1, to="NONE")
+    asking.message.report, asking.message.reply_to = EXCEPTION * 7, "R"
+    at.arrive(asking)
+    (report,) = at.client.take(handle=2)
+    assert report.message.feedback == 2085
+    assert len(report.message.body) == reported
+    assert at.core.queue("DEAD").depth == 1

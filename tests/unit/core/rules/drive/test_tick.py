@@ -4,6 +4,8 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.model.lane import EXPIRY_BUCKET_MS
+from adapter.core.model.report import EXPIRATION
+from adapter.core.rules.drive import tick
 from adapter.core.rules.drive.tick import EXPIRIES_PER_TICK
 from tests.support.core import START_MS, Core, client_on
 from tests.support.hard_state import check_snapshots
@@ -145,3 +147,20 @@ def test_an_end_that_a_wrong_clock_has_passed_is_still_met(kind: str) -> None:
     assert client.core.queue().depth == 1
     client.core.advance(1)
     assert client.core.queue().depth == 0
+
+
+def test_a_tick_reports_few_long_messages_and_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tick, "EXPIRED_BYTES", 3_000)
+    client = client_on("Q", "R")
+    with_data = EXPIRATION * 7
+    for _ in range(4):
+        client.put("x" * 2_000, expiry_ms=10, report=with_data, reply_to="R")
+    for _ in range(4):
+        client.put("x" * 2_000, expiry_ms=10)
+    client.core.advance(1.0)
+    assert (client.core.queue().depth, client.core.queue("R").depth) == (6, 2)
+    client.core.advance(0.0)
+    assert (client.core.queue().depth, client.core.queue("R").depth) == (4, 4)
+    client.core.advance(0.0)
+    assert client.core.queue().depth == 0
+    assert client.core.next_tick_ms() is None

@@ -1,9 +1,12 @@
 """backout_action=MOVE where a transcript does not show it: bounds, events, batches, crashes."""
 
+import pytest
+
 from adapter.core.contract import backout as told
 from adapter.core.contract import commands as c
+from adapter.core.contract.details import LAST_SEGMENT, SEGMENT, Details
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import PROPERTIES_MAX
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.messages import backout
@@ -281,3 +284,17 @@ def test_reading_ends_when_the_backout_queue_is_full() -> None:
     core.connect().do(c.AlterQueue("ASIDE", {"max_depth": 40}))
     read_pages(core, 5)
     assert core.queue("ASIDE").depth == 40
+
+
+def test_segments_that_no_unit_has_together_are_moved_by_several_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backout, "MOVED_BYTES", 1_000)
+    client = moving(Core(unit_bytes=4_000))
+    for flags in (SEGMENT, SEGMENT, LAST_SEGMENT):
+        message = MessageData(bytes(1_000), details=Details(flags=flags))
+        client.do(c.Put(1, [message], options=c.LOGICAL_ORDER))
+    back_out(client, 3)
+    sizes = [len(one.gets) for one in last_entry(client) if isinstance(one, UnitCommitted)]
+    assert sizes == [1, 2], "two fit in a unit"
+    assert client.core.queue("ASIDE").depth == 3

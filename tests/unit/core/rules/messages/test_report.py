@@ -211,3 +211,28 @@ def test_a_message_that_is_cut_is_confirmed_once() -> None:
     assert client.get(unit, options=c.COMPLETE) == ["x" * 40]
     client.do(c.Commit(unit))
     assert [one.feedback for one in reports(client)] == [259, 260]
+
+
+FULL = 7
+"""The bits of a kind that ask for the report, with all data."""
+
+
+def test_a_report_on_arrival_counts_in_what_a_unit_may_put() -> None:
+    client = client_on("Q", "R", limits=Limits(unit_bytes=10_000))
+    message = MessageData(body=bytes(6_000), report=COA * FULL, reply_to="R")
+    assert client.refused(c.Put(1, [message])) is Reason.MESSAGE_TOO_LONG
+    assert client.refused(c.Put(1, [message], client.begin())) is Reason.UNIT_TOO_LARGE
+    put(client, COA, "x" * 6_000)
+    assert [len(one.body) for one in reports(client)] == [0]
+
+
+def test_reports_on_delivery_count_in_what_a_unit_may_put() -> None:
+    client = client_on("Q", "R", limits=Limits(unit_bytes=10_000))
+    for _ in range(2):
+        put(client, COD * FULL, "x" * 6_000)
+    unit = client.begin()
+    assert len(client.take(unit)) == 1
+    assert client.refused(c.Get(1, unit)) is Reason.UNIT_TOO_LARGE
+    client.do(c.Commit(unit))
+    assert len(client.take()) == 1, "and in another unit"
+    assert [len(one.body) for one in reports(client)] == [6_000, 6_000]

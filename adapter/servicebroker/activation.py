@@ -245,13 +245,17 @@ class ActivationService:
         the last one.
         """
         self._look(session)
-        with self._changed:
-            is_due = any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
-        found = await_events(session, b.QUEUE_ACTIVATION, after, 0 if is_due else wait_ms)
+        wait_ms = 0 if self._has_due() else wait_ms
+        found = await_events(session, b.QUEUE_ACTIVATION, after, wait_ms)
         for one in found:
             if one.attributes.get("event"):
                 self._note(one.name)
         return max(after, number_of(found))
+
+    def _has_due(self) -> bool:
+        """Whether a queue is to be looked at now."""
+        with self._changed:
+            return any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
 
     def _note(self, name: str) -> None:
         """Note that a queue may need a reader."""

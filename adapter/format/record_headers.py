@@ -5,6 +5,7 @@ Of headers of one name the first counts. This module does not know what headers 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -28,10 +29,14 @@ def headers_of(record: RecordAsRead) -> Headers | None:
     """Return the headers of a record; None if the client cannot read them: see UNREADABLE.
 
     Nothing else asks a record for its headers: any program that may write to a topic may write
-    such a name, and then the client raises SystemError.
+    such a name. Then the client raises SystemError; or, if the garbage collector has run meanwhile,
+    it returns a pair without a name, and a process that looks at that ends by a segmentation fault.
     """
     try:
-        return [(name, bytes_of(value)) for name, value in record.headers() or []]
+        pairs = record.headers() or []
+        if len(gc.get_referents(*pairs)) != 2 * len(pairs):
+            return None
+        return [(name, bytes_of(value)) for name, value in pairs]
     except (UnicodeDecodeError, SystemError):
         return None
 

@@ -116,13 +116,9 @@ class ActivationService:
         pause_s: float = PAUSE_FIRST_S,
         programs: AllowedPrograms | None = None,
     ) -> None:
-        if isinstance(queues, str):
-            raise InvalidArgument(f"queues is a list of names, not the str {queues!r}")
-        if isinstance(allow, str):
-            raise InvalidArgument(f"allow is a list of procedures, not the str {allow!r}")
         self._broker = broker
-        self._allowed = frozenset(allow)
-        self._only = {as_queue(name).lower(): name for name in queues}
+        self._only = {as_queue(name).lower(): name for name in _listed("queues", "names", queues)}
+        self._allowed = frozenset(_listed("allow", "procedures", allow))
         self._environment = environment
         self._programs = programs
         self._pause_s = pause_s
@@ -380,6 +376,13 @@ class ActivationService:
             queue.is_due = True
             self._counts["ended"] += 1
             self._changed.notify_all()
+
+
+def _listed(argument: str, of: str, given: Iterable[str]) -> Iterable[str]:
+    """Refuse one text where a list is meant: it would be a list of its letters."""
+    if isinstance(given, str):
+        raise InvalidArgument(f"{argument} is a list of {of}, not the str {given!r}")
+    return given
 
 
 def _is_to_look_at(queue: _Queue, now_s: float) -> bool:

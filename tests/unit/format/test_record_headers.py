@@ -1,5 +1,6 @@
 """Headers of records: the first of a name counts, and only text has a text."""
 
+import gc
 import hashlib
 from collections.abc import Iterator
 
@@ -44,6 +45,21 @@ def test_any_program_may_write_a_name_that_the_client_cannot_read(
     record = read(broker, f"t{name.hex()}", [(b"a", b"1"), (name, b"x"), (b"b", None)])
     assert headers_of(record) is None
     assert record.value() == b"v"
+
+
+def test_a_garbage_collection_meanwhile_ends_no_process(broker: InnerBroker) -> None:
+    record = read(broker, "garbage", [(b"a", b"1"), (b"\xff", b"x"), (b"b", None), (b"c", b"2")])
+    fine = read(broker, "fine", [(b"a", b"1"), (b"b", None)])
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for count in range(300):
+            garbage = [[] for _ in range(count % 7)]
+            assert headers_of(record) is None
+            assert headers_of(fine) == [("a", b"1"), ("b", None)]
+            del garbage
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_headers_are_read(broker: InnerBroker) -> None:

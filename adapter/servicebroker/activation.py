@@ -117,8 +117,8 @@ class ActivationService:
         programs: AllowedPrograms | None = None,
     ) -> None:
         self._broker = broker
-        self._only = {as_queue(name).lower(): name for name in _listed("queues", "names", queues)}
-        self._allowed = frozenset(_listed("allow", "procedures", allow))
+        self._only = {as_queue(name).lower(): name for name in _as_list("queues", "names", queues)}
+        self._allowed = frozenset(_as_list("allow", "procedures", allow))
         self._environment = environment
         self._programs = programs
         self._pause_s = pause_s
@@ -378,7 +378,7 @@ class ActivationService:
             self._changed.notify_all()
 
 
-def _listed(argument: str, of: str, given: Iterable[str]) -> Iterable[str]:
+def _as_list(argument: str, of: str, given: Iterable[str]) -> Iterable[str]:
     """Refuse one text where a list is meant: it would be a list of its letters."""
     if isinstance(given, str):
         raise InvalidArgument(f"{argument} is a list of {of}, not the str {given!r}")

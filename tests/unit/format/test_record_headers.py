@@ -54,7 +54,7 @@ def test_a_garbage_collection_meanwhile_ends_no_process(broker: InnerBroker) -> 
     gc.set_threshold(1)
     try:
         for count in range(300):
-            garbage = [[] for _ in range(count % 7)]
+            garbage: list[list[int]] = [[] for _ in range(count % 7)]
             assert headers_of(record) is None
             assert headers_of(fine) == [("a", b"1"), ("b", None)]
             del garbage

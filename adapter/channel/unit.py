@@ -269,15 +269,16 @@ class UnitBooks:
         self._exit()
         self.give_up()
 
-    def _backout_request(self) -> Pending | None:
+    def _backout_request(self, counted: object) -> Pending | None:
         """End it; return what undoes it at the queue manager, None if it never began there."""
+        is_counted = a.as_flag("counted", counted)
         is_cancelled = self._state is UnitState.CANCELLED
         if self._state not in GONE:
             self.check_open()
         self._end(UnitState.BACKED_OUT)
         if is_cancelled or self._enlisted.beginning is None:
             return None
-        return Pending(c.Backout(self.id))
+        return Pending(c.Backout(self.id, uncounted=not is_counted))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
@@ -381,14 +382,16 @@ class AnyUnit(UnitBooks):
         """Wait for the outcome of a commit in flight."""
         self._blocking.await_all([commit])
 
-    def backout(self) -> None:
+    def backout(self, *, counted: object = True) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
 
+        counted=False: its messages' backout counts do not rise, because the program has not worked
+        on them.
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
         try:
-            request = self._backout_request()
+            request = self._backout_request(counted)
             if request is None:
                 return
             self._blocking.ask([request], self._enlisted)

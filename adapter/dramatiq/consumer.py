@@ -102,11 +102,11 @@ class MqkConsumer(Consumer):
                 self._bury(held.got, held.unit)
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Put messages back in their places: the worker stops."""
+        """Put messages back in their places: the worker stops, and has not begun them."""
         for message in messages:
             held = self._release(message)
             if held is not None:
-                give_back(held.unit)
+                give_back(held.unit, counted=False)
 
     def close(self) -> None:
         """Close the queue."""
@@ -152,4 +152,4 @@ class MqkConsumer(Consumer):
                 error,
             )
         finally:
-            give_back(message.unit)
+            give_back(message.unit, counted=True)

@@ -96,16 +96,20 @@ class UnitQoS:
         with self._ending(delivery_tag, False) as released:
             for held in released:
                 if requeue:
-                    give_back(held.unit)
+                    give_back(held.unit, counted=True)
                 else:
                     self._channel.discard(held)
 
     def restore_unacked(self) -> list[Any]:
-        """Put all messages back in their places; returns what could not be: nothing."""
+        """Put all messages back in their places; returns what could not be: nothing.
+
+        Their backout counts stay: a worker that stops has finished what it worked on, and only
+        fetched the others.
+        """
         with self._lock:
             held, self._held = list(self._held.values()), {}
         for one in held:
-            give_back(one.unit)
+            give_back(one.unit, counted=False)
         return []
 
     def restore_unacked_once(self, stderr: object = None) -> None:
@@ -317,7 +321,7 @@ class MqkChannel(virtual.Channel):
         unit.begin()
         got = self._link.qm.get(name, unit=unit)
         if got is None:
-            give_back(unit)
+            give_back(unit, counted=False)
             return None
         return self._make_message(queue, got, unit)
 

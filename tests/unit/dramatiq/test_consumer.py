@@ -84,7 +84,7 @@ def test_requeued_messages_come_again_in_their_order(broker: MqkBroker) -> None:
     assert not held[0].redelivered
     consumer.requeue(held)
     again = take(consumer)
-    assert (again.args, again.redelivered) == ((1,), True)
+    assert (again.args, again.redelivered) == ((1,), False)
 
 
 def test_a_new_consumer_acknowledges_what_the_one_before_it_returned(broker: MqkBroker) -> None:

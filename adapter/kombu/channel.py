@@ -24,6 +24,7 @@ from msgspec import Struct
 import adapter
 from adapter.errors import BackedOut, Error, QueueInUse, QueueNotEmpty
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.queues import backout_queue
 from adapter.frameworks.rejected import LOST, end_rejected, end_undeliverable
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
@@ -349,13 +350,12 @@ class MqkChannel(virtual.Channel):
         """End a message that is rejected, by moving it where its queue says, if it does."""
         qm, source = self._link.qm, queue_name(held.queue)
         try:
-            described = qm.queues(source)
+            target = backout_queue(qm, source)
         except LOST:
             raise
         except Error as error:
             end_undeliverable(qm, held.unit, held.message, source, "", error)
             return
-        target = described[0].attributes["backout_requeue_queue"] if described else ""
         end_rejected(qm, held.unit, held.message, source, target)
 
     def _make_message(

@@ -137,6 +137,20 @@ def test_a_rejected_message_goes_where_its_queue_says(
     assert (qm.queue("FAILED").depth(), qm.queue("Q").depth()) == (1, 1)
 
 
+def test_an_alias_is_a_queue_like_others(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    qm.define_queue("REAL", backout_requeue_queue="FAILED")
+    qm.define_object("alias", "Q", target="REAL")
+    queue = kombu.Queue("Q")
+    publish(connection, queue, "bad")
+    queue(connection.default_channel).queue_declare(passive=True)
+    queue(connection.default_channel).get().reject()
+    qm.delete_object("alias", "Q")
+    assert (qm.queue("REAL").depth(), qm.queue("FAILED").depth()) == (0, 1)
+
+
 def test_a_rejected_message_is_discarded(
     connection: kombu.Connection, qm: adapter.Connection
 ) -> None:

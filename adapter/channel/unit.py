@@ -88,6 +88,9 @@ class UnitBooks:
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
         self._begun_by_hand = False
+        self._is_left = False
+        """Whether its with statement was left, perhaps in another context, as a generator's is that
+        the garbage collector closes: the context which has entered it does not see that."""
         self._deferred: DeferredPuts | None = None
         self._put_refused = False
         self._put_ids: list[bytes] = []
@@ -250,7 +253,8 @@ class UnitBooks:
         if self._state is UnitState.NEW:
             self._state = UnitState.ACTIVE
         self.check_open()
-        _ambient.set((*_ambient.get(), self))
+        self._is_left = False
+        _ambient.set((*(unit for unit in _ambient.get() if not unit._is_left), self))
         channel = self._channel
         if log.isEnabledFor(logging.DEBUG) and not channel.is_hinted:
             channel.entered[self.id] = channel.caller
@@ -258,6 +262,7 @@ class UnitBooks:
 
     def _exit(self) -> bool:
         """Leave the with statement; return whether the unit is to be ended now."""
+        self._is_left = True
         _ambient.set(_without(_ambient.get(), self))
         if self._channel.entered:
             self._channel.entered.pop(self.id, None)
@@ -488,7 +493,7 @@ def _without(units: tuple[UnitBooks, ...], ended: UnitBooks) -> tuple[UnitBooks,
 
 def _of(channel: ChannelBooks) -> UnitBooks | None:
     for unit in _ambient.get():
-        if unit._channel is channel:
+        if unit._channel is channel and not unit._is_left:
             return unit
     return None
 

@@ -30,6 +30,7 @@ from adapter.errors import (
 )
 from adapter.frameworks import queues
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.processes import EachProcess
 from adapter.kombu.naming import (
     binding_topic,
     bindings_of,
@@ -287,11 +288,11 @@ class ProcessLinks:
     """The links of this process. A forked child begins without any."""
 
     def __init__(self) -> None:
-        self._of_processes: dict[int, _OfProcess] = {}
+        self._each: EachProcess[_OfProcess] = EachProcess(_OfProcess)
 
     def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> ProcessLink:
         """Return the link of these parameters, connecting for the first."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             link = mine.links.get(key)
             if link is None or link.qm.is_closed:
@@ -301,7 +302,7 @@ class ProcessLinks:
 
     def release(self, key: Hashable, link: ProcessLink) -> None:
         """Close a link if no transport uses it any more."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             link.users -= 1
             if link.users:
@@ -309,6 +310,3 @@ class ProcessLinks:
             if mine.links.get(key) is link:
                 del mine.links[key]
         link.qm.close()
-
-    def _mine(self) -> _OfProcess:
-        return self._of_processes.setdefault(os.getpid(), _OfProcess())

@@ -145,6 +145,7 @@ ONLY_THREADS = {
         (f"{CLIENT}retry", "who_may_put_by_the_alias_alone_has_it_back_by_that", NO_CHANNEL),
         (f"{CLIENT}subscription", "finding_client_5_so_does_a_loop_with_a_token", NO_TOKEN),
         (f"{CLIENT}subscription", "a_loop_with_a_token_ends_with_its_subscription", NO_TOKEN),
+        (f"{CLIENT}work", "cancelling_a_loop_waits_for_nothing", NO_TOKEN),
         (f"{CLIENT}work", "finding_client_4_closing_the_queue_ends_a_loop_with_a_token", NO_TOKEN),
         (f"{CLIENT}work", "finding_users_2_a_signal_handler_ends_units_that_wait", NO_TOKEN),
         (f"{CLIENT}work", "finding_users_2_a_token_ends_units", NO_TOKEN),

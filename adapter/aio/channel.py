@@ -13,12 +13,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakMethod, ref
 
 from adapter import watched
 from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
+from adapter.aio.own_tasks import OwnTasks
 from adapter.aio.recovery import TaskRecovery
 from adapter.aio.renewal import keep_renewed
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
@@ -54,13 +56,22 @@ def _weakly(method: Callable[[ArgumentT], None]) -> Callable[[ArgumentT], None]:
     return call
 
 
+def _is_waited_for(find: Callable[[], TaskChannel | None]) -> bool:
+    """Whether anything waits for an answer, or for room. find: returns the connection, and does
+    not keep it."""
+    found = find()
+    if found is None or found.is_closed:
+        return False
+    return bool(found._outstanding.pending or found._for_room)
+
+
 class TaskChannel(ChannelBooks):
     """Requests and answers of one client, in one event loop."""
 
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
-        self._keeper: asyncio.Task[None] | None = None
-        self._renewer: asyncio.Task[None] | None = None
+        self._own_tasks = OwnTasks(partial(_is_waited_for, ref(self)))
+        self._is_renewed = False
         self._loop = asyncio.get_running_loop()
         self.commits = TaskCommits(IN_FLIGHT_MAX)
         """Of units that did not wait for the outcome."""
@@ -73,15 +84,18 @@ class TaskChannel(ChannelBooks):
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
         await self._recovery.connect_first()
-        self._keeper = watched.task("reconnection", self._recovery.keep(), _weakly(self._fail))
+        recovery, fail = self._recovery, _weakly(self._fail)
+        self._own_tasks.add(lambda: watched.task("reconnection", recovery.keep(), fail))
         self.renew_by_itself()
 
     def renew_by_itself(self) -> None:
         """See ChannelBooks: a task does."""
-        renewal = TokenSchedule(self._introduction)
-        if self._renewer is None and renewal.is_possible:
-            work = keep_renewed(ref(self), renewal)
-            self._renewer = watched.task("token renewal", work, warn_of_end)
+        renewal, me = TokenSchedule(self._introduction), ref(self)
+        if not self._is_renewed and renewal.is_possible:
+            self._is_renewed = True
+            self._own_tasks.add(
+                lambda: watched.task("token renewal", keep_renewed(me, renewal), warn_of_end)
+            )
 
     def check_usable(self) -> None:
         """Refuse another event loop or thread, a forked child, and a closed connection."""
@@ -97,6 +111,7 @@ class TaskChannel(ChannelBooks):
             )
         if self._closing.is_set():
             raise ConnectionClosed(self._state.why_closed)
+        self._own_tasks.revive()
 
     @property
     def caller(self) -> str:
@@ -308,20 +323,16 @@ class TaskChannel(ChannelBooks):
             self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()
-        for one in (self._keeper, self._renewer):
-            if one is not None and one is not asyncio.current_task():
-                one.cancel()
+        self._own_tasks.end()
 
     def __del__(self) -> None:
         """End the link and the task of a connection that no program can close any more."""
-        keeper, link = self._keeper, self._state.link
-        if keeper is None or self._closing.is_set():
+        link = self._state.link
+        if self._own_tasks.are_none or self._closing.is_set():
             return
         self._closing.set()
         with suppress(RuntimeError):  # the event loop is closed, and both have ended with it
-            self._loop.call_soon_threadsafe(keeper.cancel)
-            if self._renewer is not None:
-                self._loop.call_soon_threadsafe(self._renewer.cancel)
+            self._loop.call_soon_threadsafe(self._own_tasks.end)
             if link is not None:
                 self._loop.call_soon_threadsafe(link.shutdown)
         self._warn_unclosed()

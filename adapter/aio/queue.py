@@ -6,6 +6,7 @@ This module knows units only as what an operation may belong to.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from datetime import timedelta
@@ -33,7 +34,7 @@ from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
 from adapter.client.conversion import context_asked, incoming, outgoing
-from adapter.client.handles import OpenFor, modes_of
+from adapter.client.handles import LOOK_S, OpenFor, modes_of
 from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.putting import check_wait, put_in_order, subject_of
 from adapter.client.replies import outgoing_request
@@ -285,9 +286,10 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
 
     async def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
-        if seconds > 0:  # a timeout that ends as it begins would swallow a cancellation
+        until_s = time.monotonic() + seconds
+        while not self.is_closed and (left_s := until_s - time.monotonic()) > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(min(left_s, LOOK_S)):
                     await self._handles.closing.wait()
         return self.is_closed
 

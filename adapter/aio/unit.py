@@ -86,13 +86,15 @@ class TaskUnit(UnitBooks):
         if self._deferred:  # else another task has sent them
             self.submit([])
 
-    async def backout(self) -> None:
+    async def backout(self, *, counted: object = True) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
 
+        counted=False: its messages' backout counts do not rise, because the program has not worked
+        on them.
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
-        request = self._backout_request()
+        request = self._backout_request(counted)
         if request is None:
             return
         try:

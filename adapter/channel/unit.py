@@ -88,6 +88,9 @@ class UnitBooks:
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
         self._begun_by_hand = False
+        self._is_left = False
+        """Whether its with statement was left, perhaps in another context, as a generator's is that
+        the garbage collector closes: the context which has entered it does not see that."""
         self._deferred: DeferredPuts | None = None
         self._put_refused = False
         self._put_ids: list[bytes] = []
@@ -250,7 +253,8 @@ class UnitBooks:
         if self._state is UnitState.NEW:
             self._state = UnitState.ACTIVE
         self.check_open()
-        _ambient.set((*_ambient.get(), self))
+        self._is_left = False
+        _ambient.set((*(unit for unit in _ambient.get() if not unit._is_left), self))
         channel = self._channel
         if log.isEnabledFor(logging.DEBUG) and not channel.is_hinted:
             channel.entered[self.id] = channel.caller
@@ -258,6 +262,7 @@ class UnitBooks:
 
     def _exit(self) -> bool:
         """Leave the with statement; return whether the unit is to be ended now."""
+        self._is_left = True
         _ambient.set(_without(_ambient.get(), self))
         if self._channel.entered:
             self._channel.entered.pop(self.id, None)
@@ -269,15 +274,16 @@ class UnitBooks:
         self._exit()
         self.give_up()
 
-    def _backout_request(self) -> Pending | None:
+    def _backout_request(self, counted: object) -> Pending | None:
         """End it; return what undoes it at the queue manager, None if it never began there."""
+        is_counted = a.as_flag("counted", counted)
         is_cancelled = self._state is UnitState.CANCELLED
         if self._state not in GONE:
             self.check_open()
         self._end(UnitState.BACKED_OUT)
         if is_cancelled or self._enlisted.beginning is None:
             return None
-        return Pending(c.Backout(self.id))
+        return Pending(c.Backout(self.id, uncounted=not is_counted))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
@@ -381,14 +387,16 @@ class AnyUnit(UnitBooks):
         """Wait for the outcome of a commit in flight."""
         self._blocking.await_all([commit])
 
-    def backout(self) -> None:
+    def backout(self, *, counted: object = True) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
 
+        counted=False: its messages' backout counts do not rise, because the program has not worked
+        on them.
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
         try:
-            request = self._backout_request()
+            request = self._backout_request(counted)
             if request is None:
                 return
             self._blocking.ask([request], self._enlisted)
@@ -485,7 +493,7 @@ def _without(units: tuple[UnitBooks, ...], ended: UnitBooks) -> tuple[UnitBooks,
 
 def _of(channel: ChannelBooks) -> UnitBooks | None:
     for unit in _ambient.get():
-        if unit._channel is channel:
+        if unit._channel is channel and not unit._is_left:
             return unit
     return None
 

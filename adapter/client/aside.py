@@ -1,6 +1,7 @@
 """Putting a message that was got somewhere else, in the unit that has got it.
 
-The message keeps its id and who has put it. This module does not know why it is moved.
+The message keeps its id, and who has put it where the user may say that of another: where not, the
+user has put it. This module does not know why it is moved.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from adapter.client.conversion import context_asked, outgoing
 from adapter.client.message import Message
 from adapter.client.unit_steps import Exchange, UnitSteps
 from adapter.core.contract.results import PutDone
+from adapter.errors import NotAuthorized
 
 
 def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> UnitSteps[None]:
@@ -20,7 +22,14 @@ def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> Un
 
     told: the fields of the put that differ from the message's.
     """
-    fields = {"user": message.user, "application": message.application, **told}
+    origin = {"user": message.user, "application": message.application}
+    try:
+        yield _put(unit, target, message, {**origin, **told})
+    except NotAuthorized:  # it may be that the user may put, and not say for whom
+        yield _put(unit, target, message, told)
+
+
+def _put(unit: UnitBooks, target: str, message: Message, fields: dict[str, Any]) -> Exchange:
     asked = context_asked(fields)
     requests = put_apart(unit.channel, target, [outgoing(message, fields)], unit, asked)
-    yield Exchange(requests, requests[1], PutDone, after=requests[0])
+    return Exchange(requests, requests[1], PutDone, after=requests[0])

@@ -5,6 +5,7 @@ This module does not know what is put or got by a handle.
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar, Final, Literal, get_args
 
 from adapter.channel import arguments as a
@@ -24,6 +25,8 @@ _MODES: Final = {
     "output": c.OUTPUT,
     "browse": c.BROWSE,
 }
+LOOK_S: Final = 0.2
+"""A loop that pauses looks so often whether its connection was closed."""
 _SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
@@ -133,11 +136,26 @@ class QueueHandles:
         handle.selection = self._selection
         return handle
 
+    def pause(self, seconds: float) -> bool:
+        """Sleep, but not beyond the close of the queue or connection; return whether that came."""
+        until_s = time.monotonic() + seconds
+        while not (is_closed := self.closing.is_set() or self._channel.is_closed):
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                break
+            self.closing.wait(min(left_s, LOOK_S))
+        return is_closed
+
+    def close_soon(self) -> None:
+        """Have every handle closed, and do not wait for it; none is opened any more."""
+        self.closing.set()
+        self._channel.close_soon(list(self._open.values()))
+
     def close(self) -> None:
         """Close every handle; none is opened any more."""
         self.closing.set()
         if self._channel.is_inside or is_mine(self.lock):  # in a signal handler: it cannot wait
-            self._channel.close_soon(list(self._open.values()))
+            self.close_soon()
             return
         with self.lock:
             handles = list(self._open.values())

@@ -17,7 +17,7 @@ from adapter.client.aside import put_aside
 from adapter.client.message import Message
 from adapter.client.unit_steps import UnitEnd, UnitSteps, commit_aside, describe_queue
 from adapter.core.contract.backout import explain
-from adapter.errors import BackedOut, BackoutThresholdReached, Error, QueueNotFound
+from adapter.errors import BackedOut, BackoutThresholdReached, Error, NotAuthorized, QueueNotFound
 
 log = logging.getLogger("adapter.client")
 
@@ -34,6 +34,15 @@ def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str |
         if unit.channel.holds(unit.on_wire):
             raise
         return ""  # the connection was lost, and with it what had been made for it
+    except NotAuthorized:
+        log.warning(
+            "message %s of queue %s was backed out %d times, and is shown again whatever "
+            "backout_threshold is: the user may not see that; grant inq of the queue",
+            message.message_id.hex(),
+            name,
+            message.backout_count,
+        )
+        return None
     verdict = judge(name, message, described.attributes)
     if verdict is None:
         return None

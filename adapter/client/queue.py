@@ -262,7 +262,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         """Yield the units of a loop on a queue object of its own, which the token closes."""
         own = Queue(self._context, self.name, None, self._replies, self._selection)
         own._input = self._input
-        return self._loops.until_cancelled(self, own, loop_of(own), token)
+        return self._loops.until_cancelled(self, own, loop_of(own), token, partial(_end_soon, own))
 
     def browse(
         self,
@@ -311,7 +311,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
 
     def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
-        return self._handles.closing.wait(seconds) or self._channel.is_closed
+        return self._handles.pause(seconds)
 
     def _check_open(self) -> None:
         self._handles.check_open(self.name)
@@ -329,3 +329,10 @@ def meant_by(queue: Queue, use: OpenFor) -> str:
     this use, if it is not open so.
     """
     return queue._handle(modes_of(use, queue.name)).source
+
+
+def _end_soon(queue: Queue) -> None:
+    """Close a queue object, and do not wait: the thread that cancels a token waits for nothing."""
+    queue._handles.closing.set()
+    queue._loops.end()
+    queue._handles.close_soon()

@@ -60,6 +60,8 @@ from adapter.errors import (
 )
 
 TIMES_MAX = 1_000_000
+COUNT_MAX = 2 * TIMES_MAX
+"""More attempts are not counted: any program may give a message the property that counts them."""
 ERROR_LENGTH_MAX = 1000
 """Characters of an exception's text that go into a property."""
 LOST = (BackedOut, ConnectionBroken, InDoubt)
@@ -253,7 +255,8 @@ class Retries:
         """How often a message has failed before it was got."""
         counted = message.properties.get(backout.ATTEMPTS)
         before = counted if type(counted) is int and counted > 0 else 0
-        return before + max(message.backout_count - self._innocent, 0)
+        failures = before + max(message.backout_count - self._innocent, 0)
+        return min(failures, COUNT_MAX)
 
     def _put_back(
         self,
@@ -307,7 +310,7 @@ class Retries:
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
-        dead = dead_letter_answer((yield question(dead_letter_question(self._channel), Objects)))
+        dead = yield from _dead_letter_queue(self._channel)
         if not dead or dead in (target, source.queue):
             return ""
         header = self._header(source)
@@ -361,9 +364,18 @@ def _backout_queue(name: str) -> UnitSteps[str]:
     """Return a queue's backout queue; "" if it has none, or if the user may not see it."""
     try:
         described = yield from describe_queue(name)
-    except QueueNotFound:
+    except (QueueNotFound, NotAuthorized):
         return ""
     return str(described.attributes["backout_requeue_queue"])
+
+
+def _dead_letter_queue(channel: ChannelBooks) -> UnitSteps[str]:
+    """Return the queue manager's dead-letter queue; "" if it has none, or none for the user."""
+    try:
+        found = yield question(dead_letter_question(channel), Objects)
+    except NotAuthorized:
+        return ""
+    return dead_letter_answer(found)
 
 
 def _count_in(

@@ -57,8 +57,10 @@ def question(request: Pending, kind: type[Any]) -> Exchange:
 
 
 def describe_queue(name: str) -> UnitSteps[Description]:
-    """Ask for the attributes of a queue. Raises QueueNotFound, also for an alias, and if
-    the user may not see it."""
+    """Ask for the attributes of a queue.
+
+    Raises QueueNotFound, also for an alias, and NotAuthorized if the user may not see it.
+    """
     found = yield question(Pending(c.Inquire(name, False)), Descriptions)
     return one_of(read_descriptions(found), name)
 

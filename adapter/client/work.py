@@ -424,16 +424,21 @@ class QueueLoops:
         """Queue objects that loops with a token have for themselves."""
 
     def until_cancelled(
-        self, queue: WorkQueue, own: ClosableQueue, loop: Iterator[Work], cancel: CancelToken
+        self,
+        queue: WorkQueue,
+        own: ClosableQueue,
+        loop: Iterator[Work],
+        cancel: CancelToken,
+        end: Callable[[], None],
     ) -> Iterator[Work]:
         """Yield the units of a loop until a token is cancelled, or the queue object is closed.
 
-        own: what the loop has for itself.
+        own: what the loop has for itself. end: closes that, and does not wait.
         """
         self._own.add(own)
         if queue.is_closed:  # by another thread, which could not see it
             own.close()
-        return _until_cancelled(own, loop, cancel)
+        return _until_cancelled(own, loop, cancel, end)
 
     def end(self) -> None:
         """Give back what the loops have not shown; they get nothing more."""
@@ -444,11 +449,11 @@ class QueueLoops:
 
 
 def _until_cancelled(
-    queue: ClosableQueue, loop: Iterator[Work], cancel: CancelToken
+    queue: ClosableQueue, loop: Iterator[Work], cancel: CancelToken, end: Callable[[], None]
 ) -> Iterator[Work]:
     """Yield the units of a loop until a token is cancelled. queue: the loop's own."""
     try:
-        with cancel.ending(queue.close):
+        with cancel.ending(end):
             yield from loop
     finally:
         queue.close()

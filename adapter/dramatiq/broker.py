@@ -9,8 +9,8 @@ This module does not know how messages are consumed.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from dramatiq import Broker, Message, Middleware
 from dramatiq.common import q_name, xq_name
@@ -19,8 +19,10 @@ from dramatiq.errors import QueueJoinTimeout
 import adapter
 from adapter.dramatiq.connection import ProcessConnection, in_dramatiqs_names
 from adapter.dramatiq.consumer import MqkConsumer
-from adapter.errors import QueueExists, QueueNotFound
-from adapter.frameworks import names
+from adapter.errors import QueueNotFound
+from adapter.frameworks import names, queues
+
+ResultT = TypeVar("ResultT")
 
 DEAD_MESSAGE_TTL_S = 7 * 24 * 3600.0
 """As long as dramatiq's other brokers keep dead letters."""
@@ -101,7 +103,8 @@ class MqkBroker(Broker):
         if delay:
             fields["deliver_after"] = delay / 1000
         with in_dramatiqs_names():
-            self._put(name, message.encode(), fields)
+            to, body = names.queue_name(name), message.encode()
+            self._on(name, lambda: self.connection.put(to, body, **fields))
         self.emit_after("enqueue", message, delay)
         return message
 
@@ -113,6 +116,7 @@ class MqkBroker(Broker):
         """
         name = q_name(queue_name)
         with in_dramatiqs_names():
+            self._defined.discard(name)  # the consumer before this one may have lost its queue
             self._define(name)
             ttl_s = self.dead_message_ttl_s
             return MqkConsumer(self.connection, name, prefetch, timeout / 1000, ttl_s)
@@ -120,16 +124,17 @@ class MqkBroker(Broker):
     def get_queue_message_counts(self, queue_name: str) -> tuple[int, int, int]:
         """Return how many messages of a queue wait or are processed, are delayed, are dead."""
         with in_dramatiqs_names():
-            self._define(q_name(queue_name))
-            alive, dead = (self._queue(to).status() for to in _both(queue_name))
+            alive, dead = self._on(
+                q_name(queue_name), lambda: [self._queue(to).status() for to in _both(queue_name)]
+            )
         return alive.current_depth + alive.uncommitted_gets, alive.delayed, dead.current_depth
 
     def flush(self, queue_name: str) -> None:
         """Discard the messages of a queue, delayed ones and dead letters too."""
         with in_dramatiqs_names():
-            self._define(q_name(queue_name))
-            for name in _both(queue_name):
-                self._queue(name).purge()
+            self._on(
+                q_name(queue_name), lambda: [self._queue(to).purge() for to in _both(queue_name)]
+            )
 
     def flush_all(self) -> None:
         """Discard the messages of all queues that were declared on this broker."""
@@ -147,21 +152,21 @@ class MqkBroker(Broker):
                 raise QueueJoinTimeout(queue_name)  # type: ignore[no-untyped-call]
             time.sleep(interval / 1000)
 
-    def _put(self, queue: str, body: bytes, fields: dict[str, Any]) -> None:
+    def _on(self, queue: str, act: Callable[[], ResultT]) -> ResultT:
+        """Do something with a queue, which is defined before that."""
         self._define(queue)
         try:
-            self.connection.put(names.queue_name(queue), body, **fields)
+            return act()
         except QueueNotFound:  # it was deleted since this process has defined it
             self._defined.discard(queue)
             self._define(queue)
-            self.connection.put(names.queue_name(queue), body, **fields)
+            return act()
 
     def _define(self, queue: str) -> None:
         """Define a queue and that of its dead letters, once a process."""
         if queue not in self._defined:
             for name in _both(queue):
-                with suppress(QueueExists):
-                    self.connection.define_queue(names.queue_name(name))
+                queues.define(self.connection, names.queue_name(name))
             self._defined.add(queue)
 
     def _queue(self, name: str) -> adapter.Queue:

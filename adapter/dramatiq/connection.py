@@ -6,7 +6,6 @@ connection of its parent.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dramatiq.errors import ConnectionClosed
 
 import adapter
 from adapter.errors import BackedOut, ConnectionBroken, InDoubt
+from adapter.frameworks.processes import EachProcess
 
 
 class _OfProcess:
@@ -32,11 +32,11 @@ class ProcessConnection:
     def __init__(self, options: dict[str, Any]) -> None:
         """options: the arguments of adapter.connect()."""
         self._options = options
-        self._of_processes: dict[int, _OfProcess] = {}
+        self._each: EachProcess[_OfProcess] = EachProcess(_OfProcess)
 
     def get(self) -> adapter.Connection:
         """Return the connection of this process."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             if mine.connection is None or mine.connection.is_closed:
                 mine.connection = adapter.connect(**self._options)
@@ -44,14 +44,11 @@ class ProcessConnection:
 
     def close(self) -> None:
         """Close the connection of this process; the next use makes another."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             closing, mine.connection = mine.connection, None
         if closing is not None:
             closing.close()
-
-    def _mine(self) -> _OfProcess:
-        return self._of_processes.setdefault(os.getpid(), _OfProcess())
 
 
 @contextmanager

@@ -21,6 +21,17 @@ from adapter.frameworks.names import queue_name
 from adapter.frameworks.rejected import LOST, end_rejected
 from adapter.frameworks.units import SpareUnit, give_back
 
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "queue_name": str,
+    "actor_name": str,
+    "args": (list, tuple),
+    "kwargs": dict,
+    "options": dict,
+    "message_id": str,
+    "message_timestamp": int,
+}
+"""What the fields of a message are; dramatiq does not look."""
+
 
 class MqkMessage(MessageProxy):
     """A message that a unit holds until it is acknowledged."""
@@ -77,7 +88,7 @@ class MqkConsumer(Consumer):
                 return None
             unit = self._spare.take()
         try:
-            message = Message.decode(got.body)
+            message = _decode(got.body)
         except DecodeError:
             self.logger.exception("Failed to decode message using encoder %r.", get_encoder())
             with in_dramatiqs_names():
@@ -102,11 +113,11 @@ class MqkConsumer(Consumer):
                 self._bury(held.got, held.unit)
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Put messages back in their places: the worker stops."""
+        """Put messages back in their places: the worker stops, and has not begun them."""
         for message in messages:
             held = self._release(message)
             if held is not None:
-                give_back(held.unit)
+                give_back(held.unit, counted=False)
 
     def close(self) -> None:
         """Close the queue."""
@@ -152,4 +163,23 @@ class MqkConsumer(Consumer):
                 error,
             )
         finally:
-            give_back(message.unit)
+            give_back(message.unit, counted=True)
+
+
+def _decode(body: bytes) -> Message[Any]:
+    """Decode a message. Raises DecodeError for one that would end a worker which looks at it."""
+    try:
+        message: Message[Any] = Message.decode(body)
+        eta = message.options.get("eta")
+    except DecodeError:
+        raise
+    except Exception as error:  # encoders raise what they like
+        raise _no_message(body, error) from error
+    is_sound = all(isinstance(getattr(message, name), kind) for name, kind in _KINDS.items())
+    if not is_sound or not isinstance(eta, int | float | None):
+        raise _no_message(body, TypeError("a field has a value of a wrong type"))
+    return message
+
+
+def _no_message(body: bytes, error: Exception) -> DecodeError:
+    return DecodeError("it is no message", body, error)  # type: ignore[no-untyped-call]

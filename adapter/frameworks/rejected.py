@@ -97,13 +97,13 @@ def _problem_with(
 def _dead_letter_queue(qm: adapter.Connection) -> str:
     """Return the name of the dead-letter queue, "" if the queue manager has or tells none."""
     try:
-        (own,) = qm.objects("queue_manager")
+        own = next(iter(qm.objects("queue_manager")), None)
     except LOST:
         raise
     except Error as error:
         log.warning("the name of the dead-letter queue is not known: %s", error)
         return ""
-    return str(own.attributes["dead_letter_queue"])
+    return "" if own is None else str(own.attributes["dead_letter_queue"])
 
 
 def _header(qm: adapter.Connection, target: str, problem: Error) -> adapter.DeadLetter:

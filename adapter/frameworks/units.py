@@ -40,11 +40,15 @@ class SpareUnit:
 
     def close(self) -> None:
         """End it."""
-        give_back(self._unit)
+        give_back(self._unit, counted=False)
 
 
-def give_back(unit: adapter.Unit | None) -> None:
-    """Back a unit out, if it is open: its message is back in its place."""
+def give_back(unit: adapter.Unit | None, *, counted: bool) -> None:
+    """Back a unit out, if it is open: its message is back in its place.
+
+    counted: whether a worker may have failed with it. What was only fetched must not come to the
+    backout_threshold of its queue because workers were stopped.
+    """
     if unit is not None and unit.is_open:
         with suppress(BackedOut, ConnectionBroken):  # it is gone with a lost connection
-            unit.backout()
+            unit.backout(counted=counted)

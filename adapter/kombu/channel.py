@@ -24,8 +24,10 @@ from msgspec import Struct
 import adapter
 from adapter.errors import BackedOut, Error, QueueInUse, QueueNotEmpty
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.queues import backout_queue
 from adapter.frameworks.rejected import LOST, end_rejected, end_undeliverable
 from adapter.frameworks.units import give_back
+from adapter.kombu import unsupported
 from adapter.kombu.envelope import body_of, payload_of, put_fields
 from adapter.kombu.intakes import Inbox, Intake, QueueSource, Source, TemporaryQueueSource
 from adapter.kombu.links import ProcessLink
@@ -96,16 +98,20 @@ class UnitQoS:
         with self._ending(delivery_tag, False) as released:
             for held in released:
                 if requeue:
-                    give_back(held.unit)
+                    give_back(held.unit, counted=True)
                 else:
                     self._channel.discard(held)
 
     def restore_unacked(self) -> list[Any]:
-        """Put all messages back in their places; returns what could not be: nothing."""
+        """Put all messages back in their places; returns what could not be: nothing.
+
+        Their backout counts stay: a worker that stops has finished what it worked on, and only
+        fetched the others.
+        """
         with self._lock:
             held, self._held = list(self._held.values()), {}
         for one in held:
-            give_back(one.unit)
+            give_back(one.unit, counted=False)
         return []
 
     def restore_unacked_once(self, stderr: object = None) -> None:
@@ -174,12 +180,15 @@ class MqkChannel(virtual.Channel):
         last consumer is cancelled. Any other is a local queue of the queue manager.
         """
         queue = queue or f"amq.gen-{uuid()}"
+        is_temporary = exclusive or auto_delete
+        if not passive:
+            unsupported.check_queue(arguments or {}, is_temporary=is_temporary)
         if passive:
             if not self._link.has(queue):
                 raise ChannelError(
                     f"NOT_FOUND - no queue {queue!r}", (50, 10), "Channel.queue_declare", "404"
                 )
-        elif exclusive or auto_delete:
+        elif is_temporary:
             self._link.declare_temporary(queue)
         else:
             self._link.define(queue, attributes_of(arguments or {}))
@@ -234,6 +243,23 @@ class MqkChannel(virtual.Channel):
                 return 0
             raise
 
+    def exchange_declare(
+        self,
+        exchange: str | None = None,
+        type: str = "direct",  # noqa: A002 -- kombu gives it by this name
+        durable: bool = False,
+        auto_delete: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        nowait: bool = False,
+        passive: bool = False,
+    ) -> None:
+        """Note the type of an exchange, which needs no declaration at the queue manager."""
+        if not passive:
+            unsupported.check_exchange(type or "direct", arguments or {})
+        super().exchange_declare(
+            exchange, type, durable, auto_delete, arguments, nowait=nowait, passive=passive
+        )
+
     def exchange_delete(self, exchange: str, if_unused: bool = False, nowait: bool = False) -> None:
         """Forget an exchange. Its bindings end with their queues."""
         self.state.exchanges.pop(exchange, None)
@@ -277,6 +303,7 @@ class MqkChannel(virtual.Channel):
         **kwargs: Any,
     ) -> None:
         """Consume from a queue: drain_events() of the connection calls back with each message."""
+        unsupported.check_consumer(consumer_tag, self._intakes, kwargs)
 
         def deliver(message: adapter.Message, unit: adapter.Unit | None) -> None:
             callback(self._make_message(queue, message, unit))
@@ -317,7 +344,7 @@ class MqkChannel(virtual.Channel):
         unit.begin()
         got = self._link.qm.get(name, unit=unit)
         if got is None:
-            give_back(unit)
+            give_back(unit, counted=False)
             return None
         return self._make_message(queue, got, unit)
 
@@ -345,13 +372,12 @@ class MqkChannel(virtual.Channel):
         """End a message that is rejected, by moving it where its queue says, if it does."""
         qm, source = self._link.qm, queue_name(held.queue)
         try:
-            described = qm.queues(source)
+            target = backout_queue(qm, source)
         except LOST:
             raise
         except Error as error:
             end_undeliverable(qm, held.unit, held.message, source, "", error)
             return
-        target = described[0].attributes["backout_requeue_queue"] if described else ""
         end_rejected(qm, held.unit, held.message, source, target)
 
     def _make_message(

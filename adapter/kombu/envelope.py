@@ -12,6 +12,7 @@ says, a consumer can be given it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from kombu.utils.json import dumps, loads
 from msgspec import Struct
 
 import adapter
+from adapter.errors import InvalidOption
 
 ENVELOPE = "kombu"
 SHOWN = ("task", "id")
@@ -66,7 +68,7 @@ def put_fields(message: Mapping[str, Any], *, is_delayed: bool) -> dict[str, Any
         "properties": _properties_of(message),
     }
     if properties.get("expiration") is not None:
-        fields["expiry_s"] = max(float(properties["expiration"]) / 1000, 0.001)
+        fields["expiry_s"] = _expiry_s(properties["expiration"])
     if is_delayed and (eta := _eta(message["headers"])) is not None:
         fields["deliver_at"] = eta
     return fields
@@ -121,6 +123,17 @@ def _properties_of(message: Mapping[str, Any]) -> dict[str, Any]:
     envelope = {name: value for name, value in message.items() if name != "body"}
     shown = {name: headers[name] for name in SHOWN if isinstance(headers.get(name), str)}
     return {ENVELOPE: dumps(envelope), **shown}
+
+
+def _expiry_s(expiration: object) -> float:
+    """Return the expiry of an expiration in milliseconds."""
+    try:
+        milliseconds = float(str(expiration))
+    except ValueError:
+        milliseconds = math.nan
+    if not math.isfinite(milliseconds):
+        raise InvalidOption(f"expiration is a number of milliseconds, not {expiration!r}")
+    return max(milliseconds / 1000, 0.001)
 
 
 def _priority(properties: Mapping[str, Any]) -> int:

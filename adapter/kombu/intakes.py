@@ -204,7 +204,7 @@ class Intake:
                 self._is_armed = False
                 self._inbox.add(arrival)
                 return
-        give_back(arrival.unit)
+        give_back(arrival.unit, counted=False)
 
     def _await(self, token: adapter.CancelToken) -> IntakeArrival | None:
         try:
@@ -236,7 +236,7 @@ class Inbox:
             left = [one for one in self._arrived if one.intake is intake]
             self._arrived = deque(one for one in self._arrived if one.intake is not intake)
         for arrival in left:
-            give_back(arrival.unit)
+            give_back(arrival.unit, counted=False)
 
     def add(self, arrival: IntakeArrival) -> None:
         """Note what an intake has brought; the caller holds `changed`."""

@@ -22,14 +22,15 @@ from typing import Any
 import adapter
 from adapter.errors import (
     Error,
-    QueueExists,
     QueueInUse,
     QueueNotEmpty,
     QueueNotFound,
     SubscriptionExists,
     SubscriptionNotFound,
 )
+from adapter.frameworks import queues
 from adapter.frameworks.names import queue_name
+from adapter.frameworks.processes import EachProcess
 from adapter.kombu.naming import (
     binding_topic,
     bindings_of,
@@ -157,8 +158,7 @@ class ProcessLink:
 
     def define(self, queue: str, attributes: dict[str, Any]) -> None:
         """Define a permanent queue. If it exists, its attributes stay as they are."""
-        with suppress(QueueExists):
-            self.qm.define_queue(queue_name(queue), **attributes)
+        queues.define(self.qm, queue_name(queue), **attributes)
 
     def bind(self, queue: str, binding: Binding) -> None:
         """Have what is published on an exchange come to a queue."""
@@ -204,7 +204,7 @@ class ProcessLink:
 
     def has(self, queue: str) -> bool:
         """Whether there is such a queue."""
-        return self.temporary(queue) is not None or bool(self.qm.queues(queue_name(queue)))
+        return self.temporary(queue) is not None or queues.exists(self.qm, queue_name(queue))
 
     def depth(self, queue: str) -> int:
         """Return how many messages are on a queue; 0 if it does not exist."""
@@ -238,11 +238,18 @@ class ProcessLink:
         return bool(self.qm.publish(topic, body, **fields).subscriptions)
 
     def _bind(self, subscription: str, name: str, topic: str) -> None:
-        """Have what is published on a topic come to a permanent queue, if that is not defined."""
+        """Have what is published on a topic come to a permanent queue, if that is not defined.
+
+        A binding takes the place of one to an exchange of this name when it was of another type.
+        """
+        to: dict[str, Any] = {"topic_string": topic, "destination": name}
         with suppress(SubscriptionExists):
-            self.qm.define_object(
-                "subscription", subscription, topic_string=topic, destination=name
-            )
+            self.qm.define_object("subscription", subscription, **to)
+            return
+        for one in self.qm.objects("subscription", subscription):
+            if one.attributes["topic_string"] != topic:
+                self._delete_subscription(subscription)
+                self._bind(subscription, name, topic)
 
     def _bound(self, name: str) -> list[Any]:
         """Return the subscriptions that stand for bindings of a permanent queue."""
@@ -281,11 +288,11 @@ class ProcessLinks:
     """The links of this process. A forked child begins without any."""
 
     def __init__(self) -> None:
-        self._of_processes: dict[int, _OfProcess] = {}
+        self._each: EachProcess[_OfProcess] = EachProcess(_OfProcess)
 
     def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> ProcessLink:
         """Return the link of these parameters, connecting for the first."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             link = mine.links.get(key)
             if link is None or link.qm.is_closed:
@@ -295,7 +302,7 @@ class ProcessLinks:
 
     def release(self, key: Hashable, link: ProcessLink) -> None:
         """Close a link if no transport uses it any more."""
-        mine = self._mine()
+        mine = self._each.mine()
         with mine.lock:
             link.users -= 1
             if link.users:
@@ -303,6 +310,3 @@ class ProcessLinks:
             if mine.links.get(key) is link:
                 del mine.links[key]
         link.qm.close()
-
-    def _mine(self) -> _OfProcess:
-        return self._of_processes.setdefault(os.getpid(), _OfProcess())

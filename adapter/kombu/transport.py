@@ -19,6 +19,7 @@ from adapter.kombu.channel import MqkChannel
 from adapter.kombu.intakes import Inbox
 from adapter.kombu.links import ProcessLink, ProcessLinks
 from adapter.kombu.tls import tls_of
+from adapter.kombu.unsupported import EXCHANGE_TYPES, check_options
 
 DEFAULT_PORT = 1414
 _OF_CONNECT = (
@@ -40,7 +41,7 @@ class MqkTransport(virtual.Transport):
     recoverable_channel_errors = virtual.Transport.channel_errors
     implements = virtual.Transport.implements.extend(
         asynchronous=True,
-        exchange_type=frozenset({"direct", "topic", "fanout"}),
+        exchange_type=EXCHANGE_TYPES,
         heartbeats=False,
     )
     links = ProcessLinks()
@@ -117,7 +118,10 @@ class MqkTransport(virtual.Transport):
     def connect_options(self) -> dict[str, Any]:
         """Return the arguments of adapter.connect(); tls may be a mapping, see tls_of()."""
         client, given = self.client, self.client.transport_options
-        address = given.get("address") or f"{client.hostname or '127.0.0.1'}:{self._port()}"
+        check_options(given, (*_OF_CONNECT, "address", "delayed_delivery"))
+        host = client.hostname or "127.0.0.1"
+        host = f"[{host}]" if ":" in host else host  # kombu takes the brackets off IPv6
+        address = given.get("address") or f"{host}:{self._port()}"
         options: dict[str, Any] = {"address": address}
         if (name := (client.virtual_host or "").strip("/")) != "":
             options["queue_manager"] = name

@@ -23,6 +23,11 @@ from adapter.errors import InvalidOption
 Handler = Callable[..., Any]
 """Takes a message, or a message and its unit."""
 
+RETURNS_AWAITABLE = (
+    "define the function with `async def`, also if it only wraps another one, and await it there"
+)
+RETURNS_GENERATOR = "run it to its end in the function"
+
 _connection: ContextVar[Connection | aio.Connection | None] = ContextVar(
     "worker_connection", default=None
 )
@@ -118,6 +123,22 @@ class Calls:
     def call(self, message: Message, unit: WorkBooks) -> Any:
         """Call the function, in the unit that is open here; return what it returns."""
         return self._function(message, unit) if self._takes_unit else self._function(message)
+
+
+def refuse_unfinished(result: object) -> None:
+    """End the process if what a function has returned is work that is yet to be done.
+
+    SystemExit, because the message has not failed: it stays on its queue.
+    """
+    if inspect.isawaitable(result):
+        what, remedy = "is awaited on an event loop only", RETURNS_AWAITABLE
+    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+        what, remedy = "runs only where it is iterated over", RETURNS_GENERATOR
+    else:
+        return
+    if inspect.iscoroutine(result):
+        result.close()
+    raise SystemExit(f"the function has returned a {type(result).__name__}, which {what}: {remedy}")
 
 
 def _where(problem: BaseException) -> str:

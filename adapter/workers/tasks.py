@@ -22,7 +22,7 @@ from adapter.channel.flag import Flag
 from adapter.client.message import Message
 from adapter.errors import Error
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler
+from adapter.workers.handlers import Calls, Handler, refuse_unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -44,6 +44,8 @@ class WorkerTasks:
         self._tally = WorkTally()
         self._ready: Future[tuple[asyncio.AbstractEventLoop, Connection]] = Future()
         self._stopping = asyncio.Event()
+        self._has_ended = False
+        """Whether the event loop ends: what is still at work is cancelled then."""
         self._thread: threading.Thread | None = None
         self.problem = ""
         """Why a task has ended that was not to end."""
@@ -106,6 +108,7 @@ class WorkerTasks:
                 await queue.close()
             await asyncio.wait(tasks)
         finally:
+            self._has_ended = True
             await _close(qm)
 
     async def _work(self, qm: Connection, queue: Queue) -> None:
@@ -118,6 +121,10 @@ class WorkerTasks:
         except Error as problem:
             self._note(str(problem))
             return
+        except asyncio.CancelledError:
+            if not self._has_ended:
+                self._note("the task was cancelled, and not by the worker")
+            raise
         if not self._stopping.is_set():
             self._note("the loop has ended, and was not stopped")
 
@@ -126,20 +133,27 @@ class WorkerTasks:
         try:
             async with unit:
                 for message in unit.messages:
-                    await _call(calls, message, unit)
+                    await self._call(calls, message, unit)
         finally:
             self._tally.end(began_s)
         self._tally.count(failed=unit.failed)
 
-
-async def _call(calls: Calls, message: Message, unit: TaskWork) -> None:
-    try:
-        await calls.call(message, unit)
-    except asyncio.CancelledError as error:
+    async def _call(self, calls: Calls, message: Message, unit: TaskWork) -> None:
+        """Await the function. One that cancels itself or its task has failed, and no more."""
         task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        raise RuntimeError("the coroutine was cancelled") from error  # only its message failed
+        assert task is not None, "a task runs this"
+        try:
+            result = await calls.call(message, unit)
+            if task.cancelling():
+                await asyncio.sleep(0)  # what has cancelled the task is heard here, not later
+        except asyncio.CancelledError as error:
+            if self._has_ended:
+                raise
+            raise RuntimeError("the coroutine was cancelled") from error
+        finally:
+            while not self._has_ended and task.uncancel():
+                pass
+        refuse_unfinished(result)
 
 
 async def _close(qm: Connection) -> None:

@@ -5,7 +5,6 @@ It knows no processes and no signals.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import threading
 import time
@@ -17,15 +16,10 @@ from adapter.client.connection import Connection
 from adapter.client.work import Work
 from adapter.errors import Error
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler
+from adapter.workers.handlers import Calls, Handler, refuse_unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
-
-RETURNS_COROUTINE = (
-    "the function has returned a coroutine, which only runs on an event loop: define it with "
-    "`async def`, also if it only wraps another one"
-)
 
 
 class WorkerThreads:
@@ -101,10 +95,7 @@ class WorkerThreads:
         try:
             with unit:
                 for message in unit.messages:
-                    result = calls.call(message, unit)
-                    if inspect.iscoroutine(result):
-                        result.close()
-                        raise SystemExit(RETURNS_COROUTINE)  # the message has not failed
+                    refuse_unfinished(calls.call(message, unit))
         finally:
             self._tally.end(began_s)
         self._tally.count(failed=unit.failed)

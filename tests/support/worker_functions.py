@@ -36,6 +36,25 @@ def wrap(message: adapter.Message) -> object:
     return copy_in_loop(message, None)
 
 
+def promise(_message: adapter.Message) -> object:
+    """Return a future, whose event loop never runs."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.create_future()
+    finally:
+        loop.close()
+
+
+def iterate_later(message: adapter.Message) -> object:
+    """Return a generator, and be none."""
+    return (adapter.worker_connection().put("OUT", body) for body in [message.body])
+
+
+async def wrap_in_loop(message: adapter.Message) -> object:
+    """Return a coroutine that nothing awaits."""
+    return copy_in_loop(message, None)
+
+
 async def refuse_in_loop(message: adapter.Message) -> None:
     """Fail before anything was done."""
     raise ValueError(message.text)
@@ -73,6 +92,35 @@ async def leave_in_loop(_message: adapter.Message) -> None:
 async def cancel_itself(_message: adapter.Message) -> None:
     """End as a coroutine does that awaits one which was cancelled."""
     raise asyncio.CancelledError
+
+
+async def cancel_its_task(_message: adapter.Message) -> None:
+    """Cancel the task that runs it, as a library may."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+async def cancel_its_task_last(_message: adapter.Message) -> None:
+    """Cancel the task that runs it, and await nothing more."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+
+
+async def cancel_all_others(_message: adapter.Message) -> None:
+    """Cancel every other task of the event loop, as programs do that end."""
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.sleep(0)
+
+
+async def cancel_the_idle(_message: adapter.Message) -> None:
+    """Cancel the other tasks of the worker, which wait for a message."""
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        if task.get_name().startswith("worker "):
+            task.cancel()
 
 
 async def swallow(_message: adapter.Message) -> None:

@@ -241,9 +241,13 @@ class Commit(Struct, array_like=True, tag=8):
 
 
 class Backout(Struct, array_like=True, tag=9):
-    """Back a unit out (MQBACK). Durable."""
+    """Back a unit out (MQBACK). Durable.
+
+    uncounted: the program has not worked on what the unit got: no backout count rises.
+    """
 
     unit: bytes
+    uncounted: bool = False
 
 
 class AskOutcome(Struct, array_like=True, tag=10):

@@ -10,6 +10,7 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.core.contract import commands as c
+from tests.support.backlog import until
 from tests.support.loopback import Loopback
 
 
@@ -50,6 +51,36 @@ async def test_after_some_time_nothing_is_waited_for(server: Loopback) -> None:
             await queue.depth()
         await asyncio.to_thread(server.start)
         assert await queue.depth() == 1
+
+
+async def test_a_cancellation_of_all_tasks_leaves_the_connection_whole(server: Loopback) -> None:
+    before = asyncio.all_tasks()
+    async with await adapter.aio.connect(server.address) as qm:
+        for task in asyncio.all_tasks() - before:
+            task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.to_thread(server.cut_all)
+        await asyncio.wait_for(qm.queue("Q").put(b"x"), 10)
+        assert server.bodies("Q") == [b"x"]
+
+
+async def test_what_waits_when_all_tasks_are_cancelled_outlives_a_lost_connection(
+    server: Loopback,
+) -> None:
+    before = asyncio.all_tasks()
+    async with await adapter.aio.connect(server.address) as qm:
+        of_connection = asyncio.all_tasks() - before
+        getting = asyncio.create_task(qm.queue("Q").get(timeout=None))
+        await asyncio.to_thread(until, lambda: server.count(c.Get) > 0)
+        for task in of_connection:
+            task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.to_thread(server.cut_all)
+        with adapter.connect(server.address) as other:
+            await asyncio.to_thread(other.put, "Q", b"x")
+        got = await asyncio.wait_for(getting, 10)
+        assert got is not None
+        assert got.body == b"x"
 
 
 async def test_closing_ends_every_wait(server: Loopback) -> None:

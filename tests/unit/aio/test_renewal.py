@@ -13,6 +13,7 @@ from adapter import testing
 from adapter.channel import renewal
 from adapter.errors import InvalidType
 from adapter.testing import TestQueueManager
+from tests.support.backlog import until
 from tests.support.tokens import Issuer, settings
 
 TAKES_S = 0.6
@@ -103,3 +104,16 @@ async def test_what_a_token_function_does_wrong_is_raised(
         with pytest.raises(RuntimeError):
             await qm.renew_token(ends)
         await qm.renew_token(issuer.token)
+
+
+async def test_tokens_are_renewed_also_behind_a_cancellation_of_all_tasks(
+    manager: TestQueueManager, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewal, "AGAIN_S", 0.05)
+    provider, before = SlowProvider(issuer), asyncio.all_tasks()
+    async with await adapter.aio.connect(manager.address, token=provider) as qm:
+        for task in asyncio.all_tasks() - before:
+            task.cancel()
+        await asyncio.sleep(0)
+        await qm.put("SYSTEM.DEAD.LETTER.QUEUE", b"x")
+        await asyncio.to_thread(until, lambda: provider.asked >= 2)

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import warnings
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -210,3 +211,26 @@ async def test_a_call_beside_a_unit_of_another_task_is_logged_once(
     (hint,) = [one.getMessage() for one in caplog.records if "outside any" in one.getMessage()]
     assert hint.startswith("task outside works outside any unit on the connection to QM1, while ")
     assert f" is in the with statement of unit {unit.id.hex()}, " in hint
+
+
+async def test_a_unit_that_another_task_has_left_is_joined_by_nothing(server: Loopback) -> None:
+    """An async generator that a loop leaves is closed by a task of the event loop."""
+    async with await adapter.aio.connect(server.address) as qm:
+        closed = asyncio.Event()
+
+        async def rows() -> AsyncIterator[int]:
+            try:
+                async with qm.unit():
+                    await qm.put("Q", b"undone")
+                    yield 1
+            finally:
+                closed.set()
+
+        async for _ in rows():
+            break
+        gc.collect()
+        await asyncio.wait_for(closed.wait(), 10)
+        await qm.put("Q", b"outside")
+        async with qm.unit():
+            await qm.put("Q", b"inside")
+        assert server.bodies("Q") == [b"outside", b"inside"]

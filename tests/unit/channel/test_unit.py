@@ -4,7 +4,7 @@ import gc
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -191,3 +191,22 @@ def test_what_is_meant_to_be_outside_is_not_logged(
 def test_units_are_not_noted_without_debug(qm: adapter.Connection) -> None:
     with qm.unit():
         assert qm._channel.entered == {}
+
+
+def test_a_unit_that_another_thread_has_left_is_joined_by_nothing(qm: adapter.Connection) -> None:
+    """As a generator's is that is closed elsewhere, by the garbage collector perhaps."""
+
+    def rows() -> Generator[int, None, None]:
+        with qm.unit():
+            qm.put("Q", b"undone")
+            yield 1
+
+    left = rows()
+    next(left)
+    closing = threading.Thread(target=left.close)
+    closing.start()
+    closing.join(10)
+    qm.put("Q", b"outside")
+    with qm.unit():
+        qm.put("Q", b"inside")
+    assert [message.body for message in qm.queue("Q").browse()] == [b"outside", b"inside"]

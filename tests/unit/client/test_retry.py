@@ -4,7 +4,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,9 @@ from adapter.channel.unit import AnyUnit
 from adapter.client.retry import GotFrom, Retries
 from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
+from adapter.server import credentials
 from tests.drivers import Driver
+from tests.support.passwords import hash_cheaply
 
 SOON = adapter.Retry(2, backoff=0.02, jitter=0)
 LATER = adapter.Retry(2, backoff=60)
@@ -238,13 +242,116 @@ def test_who_may_put_by_the_alias_alone_has_it_back_by_that(qm: adapter.Connecti
     source, failed = GotFrom("Q", "ALIAS"), adapter.Message(b"poison")
     steps = retries.put_again(AnyUnit(channel), source, failed, ValueError())
     asked = next(steps)
-    assert isinstance(asked, Exchange)
-    assert asked.requests[0].command.queue == "Q"
-    asked = steps.throw(e.NotAuthorized("user ann may not put"))
+    for _ in range(2):  # the second time without saying who has put it
+        assert isinstance(asked, Exchange)
+        assert asked.requests[0].command.queue == "Q"
+        asked = steps.throw(e.NotAuthorized("user ann may not put"))
     assert isinstance(asked, Exchange)
     assert asked.requests[0].command.queue == "ALIAS"
     with pytest.raises(StopIteration):
         steps.send(None)
+
+
+def users_of(tmp_path: Path) -> dict[str, Any]:
+    """The options of a queue manager that checks what the user ann may do."""
+    credentials.write(tmp_path / "users", {"ann": hash_cheaply("secret")})
+    checked = {"credentials_file": tmp_path / "users", "authorities": True}
+    return checked | {"unix_path": tmp_path / "socket"}
+
+
+@contextmanager
+def as_ann(
+    driver: Driver, tmp_path: Path, *granted: str, **attributes: Any
+) -> Iterator[tuple[adapter.Connection, adapter.Connection]]:
+    """Connect as an operator and as ann, who may do this with queue Q, and put to FAILED."""
+    with (
+        testing.queue_manager("QM1", **users_of(tmp_path)) as manager,
+        adapter.connect(f"unix:{tmp_path / 'socket'}") as operator,
+    ):
+        operator.define_queue("FAILED")
+        operator.define_queue("Q", **attributes)
+        operator.set_authority("SELF", "qmgr", users=["ann"], add=["connect"])
+        operator.set_authority("Q", users=["ann"], add=[*granted])
+        operator.set_authority("FAILED", users=["ann"], add=["put"])
+        with driver.connect(manager.address, user="ann", password="secret") as ann:
+            yield operator, ann
+
+
+@pytest.mark.parametrize("puts", [False, True])
+def test_a_user_who_may_not_say_for_whom_it_puts_has_what_fails_tried_later(
+    driver: Driver, tmp_path: Path, puts: bool
+) -> None:
+    with as_ann(driver, tmp_path, "get", "put") as (operator, ann):
+        operator.put("Q", b"poison", user="bob")
+        operator.put("Q", b"next")
+
+        def act(message: adapter.Message) -> None:
+            if puts:
+                ann.put("FAILED", b"undone")
+            refuse(b"poison")(message)
+
+        retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+        shown = work(ann.queue("Q"), retry, act, timeout=0.5)
+        assert shown == [b"poison", b"next", b"poison"]
+        failed = [message for message in operator.queue("FAILED").browse() if message.properties]
+        assert [(one.body, one.user) for one in failed] == [(b"poison", "ann")]
+
+
+def test_a_user_who_sees_neither_queue_nor_queue_manager_has_it_tried_for_ever(
+    driver: Driver, tmp_path: Path
+) -> None:
+    with as_ann(driver, tmp_path, "get", "put") as (operator, ann):
+        operator.put("Q", b"poison")
+        retry = adapter.Retry(0, 0.02, 0, backoff_max=0.02)
+        seen: list[bytes] = []
+
+        def act(message: adapter.Message) -> None:
+            seen.append(message.body)
+            if len(seen) < 3:
+                refuse(b"poison")(message)
+
+        work(ann.queue("Q"), retry, act, timeout=0.5)
+        assert seen == [b"poison"] * 3
+
+
+def test_a_user_who_may_not_see_the_threshold_gets_poison_again(
+    driver: Driver, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with as_ann(driver, tmp_path, "get", backout_threshold=2) as (operator, ann):
+        operator.put("Q", b"poison")
+        shown = []
+        for unit in ann.queue("Q").units(timeout=0):
+            with unit:
+                shown.append(unit.messages[0].backout_count)
+                if len(shown) < 4:
+                    refuse(b"poison")(unit.messages[0])
+        assert shown == [0, 1, 2, 3]
+        assert "the user may not see" in caplog.text
+
+
+def test_poison_goes_to_its_backout_queue_also_where_the_user_may_only_put(
+    driver: Driver, tmp_path: Path
+) -> None:
+    attributes = {"backout_threshold": 1, "backout_requeue_queue": "FAILED"}
+    with as_ann(driver, tmp_path, "get", "inq", **attributes) as (operator, ann):
+        operator.put("Q", b"poison")
+        for unit in ann.queue("Q").units(timeout=0):
+            with unit:
+                refuse(b"poison")(unit.messages[0])
+        assert [message.body for message in operator.queue("FAILED").browse()] == [b"poison"]
+
+
+@pytest.mark.parametrize("counted", [2**63 - 1, -(2**63)])
+def test_a_count_of_attempts_that_a_program_has_given_blocks_nothing(
+    qm: adapter.Connection, counted: int
+) -> None:
+    queue = qm.queue("Q")
+    queue.put(b"poison", properties={"mqk.attempts": counted})
+    queue.put(b"next")
+    retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+    shown = work(queue, retry, refuse(b"poison"), timeout=0.5)
+    assert shown == [b"poison", b"next", *[b"poison"] * (counted < 0)]
+    assert bodies(qm, "FAILED") == [b"poison"]
 
 
 def test_what_is_published_is_retried_where_the_subscription_gets_it(

@@ -3,6 +3,7 @@
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -268,6 +269,21 @@ def test_closing_ends_a_retry_delay(queue: adapter.Queue) -> None:
     closing.join()
 
 
+def test_closing_the_connection_ends_a_retry_delay(
+    qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    queue.put(b"x")
+    units = queue.units(retry_delay_s=20)
+    with next(units):
+        raise ZeroDivisionError
+    closing = threading.Timer(0.05, qm.close)
+    closing.start()
+    began_s = time.monotonic()
+    assert next(units, None) is None
+    assert time.monotonic() - began_s < 15
+    closing.join()
+
+
 def test_a_lost_connection_is_outlived(
     server: Loopback, qm: adapter.Connection, queue: adapter.Queue
 ) -> None:
@@ -369,6 +385,28 @@ def test_finding_users_2_a_token_ends_units(queue: adapter.Queue, ahead: dict[st
     left = queue.get()
     assert left is not None
     assert (left.body, left.backout_count) == (b"b", 0)
+
+
+def test_cancelling_a_loop_waits_for_nothing(server: Loopback, queue: adapter.Queue) -> None:
+    token, cancelled = adapter.CancelToken(), threading.Event()
+
+    def cancel() -> None:
+        token.cancel()
+        cancelled.set()
+
+    units = queue.units(timeout=None, cancel=token)
+    loop = threading.Thread(target=lambda: list(units))
+    loop.start()
+    until(lambda: server.count(c.Get) > 0)
+    server.stall()
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
+    is_at_once = cancelled.wait(5)
+    server.stall(ends=True)
+    for thread in (cancelling, loop):
+        thread.join(10)
+    assert is_at_once
+    assert not loop.is_alive()
 
 
 def test_finding_client_4_closing_the_queue_ends_a_loop_with_a_token(queue: adapter.Queue) -> None:

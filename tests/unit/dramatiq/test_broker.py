@@ -1,5 +1,7 @@
 """The broker: declaring, enqueueing, counting, flushing, joining."""
 
+from collections.abc import Callable
+
 import dramatiq
 import pytest
 from dramatiq import Message, Worker
@@ -75,10 +77,23 @@ def test_a_queue_that_was_deleted_is_defined_again(
     broker: MqkBroker, qm: adapter.Connection
 ) -> None:
     broker.enqueue(message())
-    for queue in qm.queues():
-        qm.delete_queue(queue.name, purge=True)
-    broker.enqueue(message())
-    assert broker.get_queue_message_counts("default") == (1, 0, 0)
+
+    def consume() -> None:
+        consumer = broker.consume("default", timeout=0)
+        assert next(consumer) is None
+        consumer.close()
+
+    uses: list[Callable[[], object]] = [
+        lambda: broker.enqueue(message()),
+        lambda: broker.flush("default"),
+        consume,
+        lambda: broker.get_queue_message_counts("default"),
+    ]
+    for again in uses:
+        for queue in qm.queues():
+            qm.delete_queue(queue.name, purge=True)
+        again()
+    assert broker.get_queue_message_counts("default") == (0, 0, 0)
 
 
 def test_join_waits_for_what_is_processed_and_delayed(broker: MqkBroker) -> None:

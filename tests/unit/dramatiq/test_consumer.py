@@ -1,5 +1,6 @@
 """Consumers: prefetch, acknowledgements, dead letters, and connections that are lost."""
 
+import json
 import logging
 import threading
 
@@ -84,7 +85,7 @@ def test_requeued_messages_come_again_in_their_order(broker: MqkBroker) -> None:
     assert not held[0].redelivered
     consumer.requeue(held)
     again = take(consumer)
-    assert (again.args, again.redelivered) == ((1,), True)
+    assert (again.args, again.redelivered) == ((1,), False)
 
 
 def test_a_new_consumer_acknowledges_what_the_one_before_it_returned(broker: MqkBroker) -> None:
@@ -187,3 +188,48 @@ def test_what_is_not_held_is_ignored_with_a_warning(
         consumer.nack(MessageProxy(Message("default", "work", (), {}, {})))
         consumer.requeue([held])
     assert caplog.text.count("is not held by this worker") == 3
+
+
+SOUND = {
+    "queue_name": "default",
+    "actor_name": "work",
+    "args": [1],
+    "kwargs": {},
+    "options": {},
+    "message_id": "1",
+    "message_timestamp": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"options": None},
+        {"options": []},
+        {"options": {"eta": "soon"}},
+        {"actor_name": []},
+        {"queue_name": 5},
+        {"args": 5},
+        {"kwargs": []},
+        {"message_id": {}},
+        {"message_timestamp": "now"},
+    ],
+)
+def test_a_message_with_a_field_of_a_wrong_type_is_a_dead_letter(
+    broker: MqkBroker, qm: adapter.Connection, wrong: dict[str, object]
+) -> None:
+    consumer = broker.consume("default", timeout=0)
+    qm.put("default", json.dumps(SOUND | wrong))
+    qm.put("default", json.dumps(SOUND))
+    assert next(consumer) is None
+    consumer.ack(take(consumer))
+    assert broker.get_queue_message_counts("default") == (0, 0, 1)
+
+
+def test_a_body_that_no_decoder_takes_is_a_dead_letter(
+    broker: MqkBroker, qm: adapter.Connection
+) -> None:
+    consumer = broker.consume("default", timeout=0)
+    qm.put("default", b"[" * 100_000)
+    assert next(consumer) is None
+    assert broker.get_queue_message_counts("default") == (0, 0, 1)

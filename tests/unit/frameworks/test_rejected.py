@@ -118,7 +118,10 @@ def test_a_queue_that_is_to_take_what_it_rejects_does_not(qm: adapter.Connection
     assert qm.queue(DEAD).depth() == 1
 
 
-def test_a_worker_that_may_not_say_for_whom_it_puts_moves_it_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["T", "MISSING"])
+def test_a_worker_that_may_not_say_for_whom_it_puts_moves_it_all_the_same(
+    tmp_path: Path, target: str
+) -> None:
     credentials.write(tmp_path / "users", {"ann": hash_cheaply("secret")})
     secured = testing.queue_manager(
         "QM1",
@@ -139,8 +142,9 @@ def test_a_worker_that_may_not_say_for_whom_it_puts_moves_it_all_the_same(tmp_pa
             unit.begin()
             message = worker.get("Q", unit=unit)
             assert message is not None
-            end_rejected(worker, unit, message, "Q", "T")
-        assert operator.queue("T").depth() == 1
+            end_rejected(worker, unit, message, "Q", target)
+        assert operator.queue("Q").depth() == 0
+        assert operator.queue("T").depth() == (target == "T")  # it sees no dead-letter queue
 
 
 def test_what_is_lost_with_its_connection_is_back(

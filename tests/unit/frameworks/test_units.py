@@ -35,7 +35,7 @@ def test_a_unit_that_was_taken_is_not_lent_again(qm: adapter.Connection) -> None
         assert taken is first is not second
     spare.close()
     assert taken.is_open
-    give_back(taken)
+    give_back(taken, counted=True)
     assert not taken.is_open
 
 
@@ -47,13 +47,20 @@ def test_a_unit_that_met_an_error_is_not_lent_again(qm: adapter.Connection) -> N
         assert second is not first
 
 
-def test_giving_back_returns_the_message_to_its_place(qm: adapter.Connection) -> None:
+@pytest.mark.parametrize("counted", [False, True])
+def test_giving_back_returns_the_message_to_its_place(
+    qm: adapter.Connection, counted: bool
+) -> None:
     for body in ("one", "two"):
         qm.put("Q", body)
     unit = qm.unit()
     unit.begin()
     qm.get("Q", unit=unit)
-    give_back(unit)
-    give_back(unit)
-    give_back(None)
-    assert [qm.get("Q").text, qm.get("Q").text] == ["one", "two"]  # type: ignore[union-attr]
+    give_back(unit, counted=counted)
+    give_back(unit, counted=counted)
+    give_back(None, counted=counted)
+    found = [qm.get("Q"), qm.get("Q")]
+    assert [(one.text, one.backout_count) for one in found if one is not None] == [
+        ("one", int(counted)),
+        ("two", 0),
+    ]

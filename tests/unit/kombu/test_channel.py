@@ -86,8 +86,27 @@ def test_closing_the_channel_puts_messages_back(
     with pytest.raises(BackedOut, match="back on the queue"):
         held[0].ack()
     again = queue(connection.default_channel).get()
-    assert (again.payload, again.delivery_info["redelivered"]) == (1, True)
+    assert (again.payload, again.delivery_info["redelivered"]) == (1, False)
     again.ack()
+
+
+def test_workers_that_are_stopped_raise_no_count_of_what_they_only_fetched(
+    url: str, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    qm.define_queue("Q", backout_threshold=2, backout_requeue_queue="FAILED", backout_action="MOVE")
+    qm.put("Q", "1")
+    qm.put("Q", "2")
+    held: list[Any] = []
+    for _ in range(3):
+        with kombu.Connection(url) as worker, worker.channel() as channel:
+            channel.basic_qos(0, 2, False)
+            with kombu.Consumer(channel, [kombu.Queue("Q")], on_message=held.append):
+                worker.drain_events(timeout=1)
+                worker.drain_events(timeout=1)
+    assert len(held) == 6
+    assert [one.backout_count for one in qm.queue("Q").browse()] == [0, 0]
+    assert qm.queue("FAILED").depth() == 0
 
 
 def test_a_message_that_always_ends_its_worker_is_moved_aside(
@@ -99,6 +118,7 @@ def test_a_message_that_always_ends_its_worker_is_moved_aside(
     for _ in range(2):
         with kombu.Connection(url) as worker:
             assert kombu.Queue("Q")(worker.default_channel).get() is not None
+            worker.transport.link.qm.disconnect(abrupt=True)
     assert (qm.queue("Q").depth(), qm.queue("FAILED").depth()) == (0, 1)
 
 
@@ -115,6 +135,20 @@ def test_a_rejected_message_goes_where_its_queue_says(
     message = queue(connection.default_channel).get()
     message.reject(requeue=True)
     assert (qm.queue("FAILED").depth(), qm.queue("Q").depth()) == (1, 1)
+
+
+def test_an_alias_is_a_queue_like_others(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    qm.define_queue("REAL", backout_requeue_queue="FAILED")
+    qm.define_object("alias", "Q", target="REAL")
+    queue = kombu.Queue("Q")
+    publish(connection, queue, "bad")
+    queue(connection.default_channel).queue_declare(passive=True)
+    queue(connection.default_channel).get().reject()
+    qm.delete_object("alias", "Q")
+    assert (qm.queue("REAL").depth(), qm.queue("FAILED").depth()) == (0, 1)
 
 
 def test_a_rejected_message_is_discarded(

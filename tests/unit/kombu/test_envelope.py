@@ -7,6 +7,7 @@ import pytest
 
 import adapter
 from adapter.core.contract.message import Property
+from adapter.errors import InvalidOption
 from adapter.kombu.envelope import body_of, payload_of, put_fields
 from tests.support.bad_envelopes import BAD_ENVELOPES, ODD_ENVELOPES
 
@@ -129,3 +130,9 @@ def test_an_envelope_may_say_less_and_more(envelope: str) -> None:
 def test_a_message_that_came_back_is_redelivered() -> None:
     got = adapter.Message(b"", backout_count=1)
     assert payload_of(got, 1, "", "Q")["properties"]["delivery_info"]["redelivered"] is True
+
+
+@pytest.mark.parametrize("expiration", [float("inf"), float("nan"), "soon", [1]])
+def test_an_expiration_that_is_no_time_is_refused(expiration: object) -> None:
+    with pytest.raises(InvalidOption, match="expiration is a number of milliseconds"):
+        put_fields(prepared(expiration=expiration), is_delayed=True)

@@ -49,7 +49,7 @@ class Consumer:
         for intake in self.intakes:
             self.inbox.close(intake)
         for unit in self.units:
-            give_back(unit)
+            give_back(unit, counted=True)
         self.inbox.close_bell()
 
 
@@ -191,7 +191,7 @@ def test_each_message_has_a_unit_of_its_own(consumer: Consumer, qm: adapter.Conn
         pass
     first, second = consumer.units
     assert first is not None
-    give_back(first)
+    give_back(first, counted=True)
     assert qm.queue("A").depth() == 1
     assert second is not None
     second.commit()

@@ -66,6 +66,19 @@ OVERLAPPING = [
 ]
 
 
+@pytest.mark.parametrize("is_temporary", [False, True])
+def test_a_binding_follows_the_type_of_its_exchange(link: ProcessLink, is_temporary: bool) -> None:
+    if is_temporary:
+        link.declare_temporary("Q")
+    else:
+        link.define("Q", {})
+    link.bind("Q", ("shop", "direct", "order.*"))
+    link.bind("Q", ("shop", "topic", "order.*"))
+    assert link.publish("shop", "order.new", b"x", {})
+    assert not link.publish("shop", "other", b"x", {})
+    assert link.depth("Q") == 1
+
+
 @pytest.mark.parametrize("bindings", OVERLAPPING)
 def test_a_message_comes_to_a_queue_once_however_many_bindings_match(
     link: ProcessLink, bindings: list[Binding]

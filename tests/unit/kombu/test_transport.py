@@ -33,6 +33,7 @@ def test_a_url_names_address_user_and_queue_manager() -> None:
         "password": "secret",
         "connect_timeout_s": 5,
     }
+    assert options("mqk://[::1]:2414/QM1")["address"] == "[::1]:2414"
     assert options("mqk://") == {"address": "127.0.0.1:1414", "connect_timeout_s": 5}
 
 

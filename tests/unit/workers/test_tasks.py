@@ -63,16 +63,51 @@ def test_what_a_coroutine_puts_is_in_the_unit_and_failures_are_counted(
 
 
 @pytest.mark.parametrize(
-    "function", [worker_functions.cancel_itself, worker_functions.swallow], ids=["itself", "a verb"]
+    "function",
+    [
+        worker_functions.cancel_itself,
+        worker_functions.swallow,
+        worker_functions.cancel_its_task,
+        worker_functions.cancel_its_task_last,
+    ],
+    ids=["itself", "a verb", "its task", "its task at last"],
 )
 def test_a_coroutine_that_is_cancelled_is_a_message_that_failed(
     manager: testing.TestQueueManager, qm: adapter.Connection, function: Callable[..., object]
 ) -> None:
-    qm.put("Q", b"x")
+    qm.queue("Q").put_many([b"x", b"y"])
     with running(manager, function, retry=adapter.Retry(0, then="FAILED")) as (group, _):
-        await_depth(qm, "FAILED", 1)
-        until(lambda: group.figures().failed == 1)
+        await_depth(qm, "FAILED", 2)  # the task goes on behind the first
+        until(lambda: group.figures().failed == 2)
     assert not group.problem
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(
+    "function", [worker_functions.cancel_the_idle, worker_functions.cancel_all_others]
+)
+def test_a_task_that_is_cancelled_while_it_waits_is_told(
+    manager: testing.TestQueueManager, qm: adapter.Connection, function: Callable[..., object]
+) -> None:
+    with running(manager, function, threads=2) as (group, ended):
+        until(lambda: qm.queue_status("Q")[0].waiting_gets == 2)
+        qm.put("Q", b"x")
+        assert ended.wait(10)
+        assert group.join(10) == 0
+    assert group.problem
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.filterwarnings("ignore:coroutine 'copy_in_loop' was never awaited")
+def test_a_coroutine_function_that_returns_a_coroutine_is_refused(
+    manager: testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    qm.put("Q", b"x")
+    with running(manager, worker_functions.wrap_in_loop) as (group, ended):
+        assert ended.wait(10)
+        assert group.join(10) == 0
+    assert "await it there" in group.problem
+    until(lambda: bodies(qm, "Q") == [b"x"])
 
 
 def test_a_stop_lets_them_finish_what_they_have_in_hand(

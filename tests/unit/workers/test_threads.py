@@ -89,13 +89,22 @@ def test_a_thread_that_ends_ends_the_others_and_is_told(
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_function_that_returns_a_coroutine_is_refused_and_its_message_stays(
-    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("function", "remedy"),
+    [
+        (worker_functions.wrap, "with `async def`"),
+        (worker_functions.promise, "with `async def`"),
+        (worker_functions.iterate_later, "run it to its end in the function"),
+    ],
+    ids=["coroutine", "future", "generator"],
+)
+def test_a_function_that_returns_work_to_be_done_is_refused_and_its_message_stays(
+    qm: adapter.Connection, function: Callable[..., object], remedy: str
 ) -> None:
     qm.put("Q", b"x")
-    with running(qm, worker_functions.wrap) as (group, ended):
+    with running(qm, function) as (group, ended):
         assert ended.wait(10)
-    assert "define it with `async def`" in group.problem
+    assert remedy in group.problem
     assert bodies(qm, "Q") == [b"x"]
 
 

@@ -152,7 +152,7 @@ def _check_each(
         if said[at.DELAY_MS] or said[at.DELIVER_AT_MS]:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
-        cap_expiry(message, defaults)
+        cap_expiry(message, defaults, request.now_ms)
         if alike is not None and is_plain:
             alike.note(message)
     return warning, is_cut
@@ -206,19 +206,29 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     return warning
 
 
-def cap_expiry(message: MessageData, limits: PutDefaults) -> None:
+def cap_expiry(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
     """Shorten the expiry of a message to what a name on its way allows (CAPEXPRY)."""
-    cap: int = limits.expiry_cap
-    if cap > 0 and not 0 < message.expiry_ms <= cap * 100:
-        message.expiry_ms = cap * 100
+    if limits.expiry_cap > 0:
+        cap_ms = _cap_ms(message, limits, now_ms)
+        if not 0 < message.expiry_ms <= cap_ms:
+            message.expiry_ms = cap_ms
 
 
 def cap_life(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
     """Do so for a message that was put before, elsewhere or as a publication: from now on."""
-    cap_expiry(message, limits)
-    end_ms = now_ms + limits.expiry_cap * 100
-    if limits.expiry_cap > 0 and not 0 < message.expires_at_ms <= end_ms:
-        message.expires_at_ms = end_ms
+    if limits.expiry_cap > 0:
+        cap_expiry(message, limits, now_ms)
+        end_ms = now_ms + _cap_ms(message, limits, now_ms)
+        if not 0 < message.expires_at_ms <= end_ms:
+            message.expires_at_ms = end_ms
+
+
+def _cap_ms(message: MessageData, limits: PutDefaults, now_ms: int) -> int:
+    """Return the longest expiry from now on. A delayed message may wait that long once it is due:
+    else one with a longer delay would never be delivered."""
+    cap_ms: int = limits.expiry_cap * 100
+    delay_ms = message.delay_ms or max(message.deliver_at_ms - now_ms, 0)
+    return min(cap_ms + delay_ms, EXPIRY_MAX_MS)
 
 
 def check(queue: Destination, message: MessageData) -> bool:
@@ -340,7 +350,7 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
             message.reply_to = definition.remote_name or message.reply_to
             message.reply_to_queue_manager = definition.remote_queue_manager
     message.put_time_ms = now_ms
-    cap_expiry(message, queue.attributes)
+    cap_expiry(message, queue.attributes, now_ms)
     expiry_ms = message.expiry_ms
     message.expires_at_ms = now_ms + expiry_ms if expiry_ms > 0 else 0
     if said[at.DELAY_MS] or said[at.DELIVER_AT_MS] or said[at.DESTINATION]:

@@ -169,9 +169,10 @@ def _replacing_records(qm: QueueManager, unit: UnitOfWork) -> list[Record]:
 
 
 def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Decision:
-    """MQBACK: puts vanish; gets return to their places, each count raised by one."""
+    """MQBACK: puts vanish; gets return to their places, counts raised by one if they are to be."""
     unit = unit_of(qm, request, command.unit)
     replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
+    unit.ahead = unit.ahead or command.uncounted
     records = backout_records(qm, unit, outcome_of(qm, request), request.now_ms)
     return Decision(records, Done(), replies=replies)
 

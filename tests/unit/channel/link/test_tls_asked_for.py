@@ -134,7 +134,8 @@ ANSWERS = [b"", REDIRECT, bytes(64)]
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     for name in ("MQSSLKEYR", "MQSERVER", "MQCCDTURL", "MQK_TLS_CA"):
-        monkeypatch.setenv(name, "")  # so that what the command sets is taken away again
+        monkeypatch.setenv(name, "")  # so that what a command sets is undone
+        monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return Authority(tmp_path)
 

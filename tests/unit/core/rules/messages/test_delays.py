@@ -120,6 +120,24 @@ def test_an_entry_of_several_queues_gives_each_its_own() -> None:
     assert (all_of(client), client.get(handle=2)) == (["of 1", "of 1"], ["of 2"])
 
 
+@pytest.mark.parametrize("when", [{"delay_ms": HOUR_MS}, {"deliver_at_ms": START_MS + HOUR_MS}])
+def test_the_expiry_cap_of_a_queue_counts_from_when_a_message_is_due(when: dict[str, Any]) -> None:
+    core = Core()
+    core.configure()
+    client = core.connect()
+    client.define(expiry_cap=600)
+    client.open()
+    client.put("capped", **when)
+    client.put("sooner", expiry_ms=HOUR_MS - 1, **when)
+    core.advance(3600)
+    (got,) = client.take()
+    assert got.message.body == b"capped"
+    assert got.message.expires_at_ms == START_MS + HOUR_MS + 60_000
+    client.put("again", delay_ms=HOUR_MS)
+    core.advance(3600 + 60)
+    assert all_of(client) == []
+
+
 def test_expired_while_not_in_memory() -> None:
     core = Core(Limits(window_messages=1))
     client = waiting(core, 20, expiry_ms=60_000)

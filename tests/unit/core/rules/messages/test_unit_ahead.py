@@ -60,6 +60,15 @@ def test_what_was_shown_counts(end: int) -> None:
     assert counts(client) == [1, 0]
 
 
+def test_what_the_program_has_not_worked_on_comes_back_uncounted() -> None:
+    client = with_two()
+    unit = client.begin()
+    assert client.get(unit) == ["a"]
+    client.do(c.Backout(unit, uncounted=True))
+    assert counts(client) == [0, 0]
+    assert client.get(limit=1) == ["a"]
+
+
 def test_a_touch_needs_no_answer() -> None:
     client = with_two()
     unit = client.begin(ahead=True)

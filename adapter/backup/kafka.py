@@ -120,10 +120,13 @@ class KafkaRestoreTarget:
         return ever_written(self._settings, topics_like(self._settings, beginning))
 
     def is_unfinished(self) -> bool:
-        """Whether a restore was begun here and has not come to its end: its mark is still there.
-
-        With a snapshot behind the mark, too: every start is refused until the mark is gone.
+        """Whether a restore was begun here and has not come to its end: the mark is there, and no
+        snapshot. With one all is restored: a queue manager may have started on it since.
         """
+        return self.has_mark() and self._snapshots.newest() is None
+
+    def has_mark(self) -> bool:
+        """Whether the ledger begins with the mark of a restore."""
         try:
             whole = Whole(self._ledger)
             found = read_values(self._ledger, range(1)) if whole.end and not whole.first else []

@@ -325,8 +325,19 @@ def _clear(
                 "and none of them is needed, give --delete-topics to delete them first"
             )
         if ledger.topic in existing:
-            check_free(name, KafkaLedger(ledger), HEARTBEAT_S)
+            _check_free(name, target, ledger)
     target.delete(existing)
+
+
+def _check_free(name: str, target: KafkaRestoreTarget, ledger: LedgerSettings) -> None:
+    """Refuse to delete what a queue manager uses that runs. A restore that ended before it took its
+    mark away has left a ledger that no owner has written to.
+    """
+    try:
+        check_free(name, KafkaLedger(ledger), HEARTBEAT_S)
+    except LedgerMismatch:
+        if not target.has_mark():
+            raise
 
 
 def _examine(file: Path, name: str, keys: SealKeys) -> Contents:

@@ -354,10 +354,10 @@ def test_a_backup_that_is_not_whole_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_snapshot", [False, True])
-def test_a_restore_is_unfinished_while_its_mark_is_there(
+def test_a_restore_is_unfinished_until_its_snapshot_is_there(
     monkeypatch: pytest.MonkeyPatch, has_snapshot: bool
 ) -> None:
-    """It may have ended between its snapshot and the end of the mark: every start is refused."""
+    """What is behind a snapshot is whole, though the mark be there: it is not begun again."""
     log, snapshots = MemoryLog(), MemorySnapshots()
     log.write(envelope.restoring(bytes(16)))
     log.write(encode(OWNER_CHANGED, OWNERS[0], 0, bytes(16)))
@@ -370,6 +370,8 @@ def test_a_restore_is_unfinished_while_its_mark_is_there(
     monkeypatch.setattr(target, "_ledger", None, raising=False)
     monkeypatch.setattr(target, "_snapshots", snapshots, raising=False)
     monkeypatch.setattr(target, "_mark", envelope.restoring(bytes(16)), raising=False)
-    assert target.is_unfinished()
+    assert target.is_unfinished() is not has_snapshot
+    assert target.has_mark()
     log.trim(1)
     assert not target.is_unfinished()
+    assert not target.has_mark()

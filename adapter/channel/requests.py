@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 from adapter.channel.numbering import SessionNumbers
 from adapter.core.contract.commands import (
     EXISTING,
+    SHARED,
     Command,
     Open,
     OpenConsumer,
@@ -223,9 +224,10 @@ class Pending:
 
 def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
-    modes = handle.modes & ~EXISTING
+    modes = handle.modes & ~(EXISTING | SHARED)
     queue = Open(handle.number, handle.queue, modes, "", handle.selection)
-    queue.existing = modes != handle.modes
+    queue.existing = bool(handle.modes & EXISTING)
+    queue.shared = bool(handle.modes & SHARED)
     queue.queue_manager = handle.queue_manager
     queue.alternate_user = handle.alternate_user
     request = Pending(handle.opening or queue, when_lost, handle=handle)

@@ -19,7 +19,7 @@ from adapter.mqi.session import TOPIC, MqiSession, Object
 
 MODES = {
     mq.MQOO_INPUT_AS_Q_DEF: c.INPUT,
-    mq.MQOO_INPUT_SHARED: c.INPUT,
+    mq.MQOO_INPUT_SHARED: c.INPUT | c.SHARED,
     mq.MQOO_INPUT_EXCLUSIVE: c.EXCLUSIVE,
     mq.MQOO_BROWSE: c.BROWSE,
     mq.MQOO_OUTPUT: c.OUTPUT,

@@ -226,3 +226,22 @@ def test_who_may_share(qmgr: ibmmq.QueueManager) -> None:
     assert reason_of(refused) == CMQC.MQRC_OBJECT_IN_USE
     first.close()
     ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED).close()
+
+
+def test_shared_input_is_shared_whatever_the_default_of_the_queue(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    with manager.connect() as administrator:
+        administrator.alter_queue("ORDERS", def_input_open_option="EXCLUSIVE")
+    one = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    other = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_AS_Q_DEF).get_name()
+    assert reason_of(refused) == CMQC.MQRC_OBJECT_IN_USE
+    one.close()
+    other.close()
+    default = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_AS_Q_DEF)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    assert reason_of(refused) == CMQC.MQRC_OBJECT_IN_USE
+    default.close()

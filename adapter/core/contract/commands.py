@@ -26,6 +26,7 @@ INQUIRE: Final = 16
 SET: Final = 32
 CO_OP: Final = 64  # with BROWSE: one of a set of handles that share marks
 EXISTING: Final = 128  # of a handle at its client, which says Open.existing for it
+SHARED: Final = 256  # likewise, with INPUT: Open.shared
 
 # What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
 KEEP: Final = 0
@@ -114,8 +115,9 @@ class Open(Struct, array_like=True, tag=3):
     name, for output: the queue whose messages are written to this topic; it is made if there is
     none, and Opened says its name. alternate_user: by whose authorities it is opened
     (MQOO_ALTERNATE_USER_AUTHORITY); "": those of the client. existing: a model is refused, as for
-    one put alone (MQPUT1): what it makes would go with the handle, and the message with it. A queue
-    manager of an earlier release does not hear of it.
+    one put alone (MQPUT1): what it makes would go with the handle, and the message with it. shared:
+    input is shared whatever the queue's DEFSOPT says (MQOO_INPUT_SHARED). A queue manager of an
+    earlier release does not hear of these two.
     """
 
     handle: int
@@ -127,6 +129,7 @@ class Open(Struct, array_like=True, tag=3):
     kafka_topic: str = ""
     alternate_user: str = ""
     existing: bool = False
+    shared: bool = False
 
 
 class Close(Struct, array_like=True, tag=4):

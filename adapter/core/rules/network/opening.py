@@ -35,7 +35,7 @@ def decide_open(qm: QueueManager, request: c.Request, command: c.Open) -> Decisi
     route = found.route
     handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made, route)
     fits = matching.selection_for(queue, command.selection) if command.selection else None
-    open_queue(qm, connection, handle, request.now_ms)
+    open_queue(qm, connection, handle, request.now_ms, shared=command.shared)
     if fits is not None:
         matching.select_by(handle, command.selection, fits)
     result: Result = Done()
@@ -76,27 +76,36 @@ def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *num
 
 
 def open_queue(
-    qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int
+    qm: QueueManager,
+    connection: ConnectionState,
+    handle: QueueHandle,
+    now_ms: int,
+    *,
+    shared: bool = False,
 ) -> None:
-    """Open a queue by a handle, or refuse for the sake of others who have it open."""
+    """Open a queue by a handle, or refuse for the sake of others who have it open.
+
+    shared: see commands.Open.
+    """
     queue = handle.queue
     if handle.modes & ~(c.BROWSE | c.INQUIRE | c.CO_OP | c.CONTEXT_MODES):
         staging.check_own(queue.name)
-    handle.modes = _input_modes(queue, handle.modes)
+    handle.modes = _input_modes(queue, handle.modes, shared=shared)
     count(queue, handle.modes, 1)
     if handle.modes & c.INPUT:
         trigger_events.note_open(qm, queue, now_ms)
     connection.handles[handle.number] = handle
 
 
-def _input_modes(queue: LocalQueue, modes: int) -> int:
+def _input_modes(queue: LocalQueue, modes: int, *, shared: bool) -> int:
     """Settle shared or exclusive input, or refuse (MQRC_OBJECT_IN_USE)."""
     if modes & c.EXCLUSIVE:
         modes |= c.INPUT
     if not modes & c.INPUT:
         return modes
     attributes = queue.attributes
-    if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
+    is_by_default = attributes.def_input_open_option == "EXCLUSIVE" and not shared
+    if not attributes.share or is_by_default:
         modes |= c.EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
     if queue.opens.exclusive or (modes & c.EXCLUSIVE and queue.opens.input):
         raise Refusal(

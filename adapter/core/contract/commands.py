@@ -112,12 +112,9 @@ class Open(Struct, array_like=True, tag=3):
     queue_manager: the queue's (MQOD.ObjectQMgrName), or an alias of one, or a transmission queue;
     empty: this one, or as the name says. A queue of another one is opened for output only, or for
     inquiries by its local name: puts go to a transmission queue. kafka_topic: instead of a queue's
-    name, for output: the queue whose messages are written to this topic; it is made if there is
-    none, and Opened says its name. alternate_user: by whose authorities it is opened
-    (MQOO_ALTERNATE_USER_AUTHORITY); "": those of the client. existing: a model is refused, as for
-    one put alone (MQPUT1): what it makes would go with the handle, and the message with it. shared:
-    input is shared whatever the queue's DEFSOPT says (MQOO_INPUT_SHARED). A queue manager of an
-    earlier release does not hear of these two.
+    name, for output: the queue whose messages are written to this topic; it is made if it does not
+    exist. alternate_user: by whose authorities (MQOO_ALTERNATE_USER_AUTHORITY); "": the client's.
+    existing: a model is refused, as for MQPUT1. shared: whatever DEFSOPT says (MQOO_INPUT_SHARED).
     """
 
     handle: int

@@ -121,7 +121,8 @@ class OwnerProcess:
     def __init__(self, owner: bytes, proc: Path = PROC) -> None:
         place = processes.machine(proc)
         self._proc = proc
-        self._is_here = bool(place) and owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] == place
+        is_here = bool(place) and owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] == place
+        self._is_here = is_here and processes.are_all_seen(proc)  # else a hidden one looks ended
         self._mark = owner[RANDOM_BYTES + MARK_BYTES :]
         self._pid = self._find() if self._is_here else -1
 

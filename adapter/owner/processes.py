@@ -47,6 +47,17 @@ def running(proc: Path = PROC) -> Iterator[int]:
     return (int(folder.name) for folder in proc.iterdir() if folder.name.isdigit())
 
 
+def are_all_seen(proc: Path = PROC) -> bool:
+    """Whether this process sees those of other users, and not its own alone (hidepid of /proc,
+    ProtectProc= of systemd): the first one of all is root's.
+    """
+    try:
+        _status(1, proc)
+    except OSError:
+        return False
+    return True
+
+
 def children(pid: int, proc: Path = PROC) -> Iterator[int]:
     """The ids of the processes that a process has started and that have not left it."""
     for one in running(proc):

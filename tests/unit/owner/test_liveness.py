@@ -215,6 +215,20 @@ def test_owner_ids_differ() -> None:
     assert len({liveness.new_owner_id()[:12] for _ in range(1000)}) == 1000
 
 
+def test_a_process_that_is_hidden_has_not_ended(tmp_path: Path) -> None:
+    """Where /proc shows a process those of its own user alone."""
+    boot, own = tmp_path / "sys/kernel/random", tmp_path / "self/ns"
+    for folder in (boot, own):
+        folder.mkdir(parents=True)
+    (boot / "boot_id").write_text("boot")
+    (own / "pid").symlink_to("pid:[4026531836]")
+    hidden = bytes(8) + processes.machine(tmp_path) + b"mark"
+    assert not is_gone(hidden, tmp_path)
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/stat").write_text("1 (init) S 0 " + "0 " * 40)
+    assert is_gone(hidden, tmp_path)
+
+
 def test_a_system_that_tells_nothing_of_its_processes(tmp_path: Path) -> None:
     owner = liveness.new_owner_id(tmp_path)
     assert len(owner) == 16

@@ -22,6 +22,7 @@ from typing import Any
 import adapter
 from adapter.errors import (
     Error,
+    NotAuthorized,
     QueueInUse,
     QueueNotEmpty,
     QueueNotFound,
@@ -226,8 +227,10 @@ class ProcessLink:
             self._elsewhere.pop(queue, None)
         try:
             self.qm.put(queue_name(queue), body, **fields)
-        except QueueNotFound:
+        except (QueueNotFound, NotAuthorized) as refused:  # who may not put hears no more than that
             if not self.publish("", queue, body, fields):
+                if isinstance(refused, NotAuthorized):
+                    raise
                 return False
             self._note_elsewhere(queue)
         return True

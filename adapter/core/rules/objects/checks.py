@@ -260,7 +260,7 @@ def _clear_topic(qm: QueueManager, asker: Asker, command: c.ClearRetained) -> No
 def _show(
     qm: QueueManager, asker: Asker, right: NeededRight, command: Any, decision: Decision
 ) -> None:
-    """Keep what the principal may see; refuse what it named alone."""
+    """Keep what the principal may see; refuse what it named alone, whether or not it is there."""
     result: Any = decision.result
     field, key = SHOWN.get(type(result), ("", None))
     if key is None:
@@ -268,9 +268,18 @@ def _show(
     every = getattr(result, field)
     kept = [one for one in every if _may_see(qm, asker, one, key(one), right.bits)]
     name = getattr(command, right.of) if right.of else ""
-    if every and not kept and name and not WILDCARDS & set(name):
-        raise asker.refusal(*key(every[0]), right.bits)
+    if not kept and name and not WILDCARDS & set(name):
+        of = key(every[0]) if every else (right.object_type or type_of(command.kind), name)
+        if every or (not _has_own_rule(command) and not asker.may_any(*of, right.bits)):
+            raise asker.refusal(*of, right.bits)
     setattr(result, field, kept)
+
+
+def _has_own_rule(command: Any) -> bool:
+    """Whether it takes the object itself to say who may see it: a subscription is seen by its
+    topic.
+    """
+    return getattr(command, "kind", "") == SUBSCRIPTION
 
 
 def _may_see(qm: QueueManager, asker: Asker, one: Any, of: tuple[str, str], bits: int) -> bool:
@@ -302,7 +311,8 @@ def _grant(qm: QueueManager, asker: Asker, command: Any, decision: Decision) -> 
     if found is None or not user or is_generic(found[1]):
         return  # a record of a name with wildcards would be one of other objects too
     object_type, name = found
-    logged = all(record.logged for record in decision.records)
+    is_temporary = isinstance(command, c.Subscribe)  # whatever is retained and put there
+    logged = not is_temporary and all(record.logged for record in decision.records)
     bits = a.APPLICABLE[object_type]
     granted = [AuthoritySet(name, object_type, user, False, bits, logged=logged)]
     if isinstance(command, m.MsmqCreate):  # as MSMQ says it of new queues
@@ -315,6 +325,14 @@ def _dynamic_queue(_: QueueManager, command: c.Open, result: Any) -> tuple[str, 
     return (a.QUEUE, result.queue) if is_made else None
 
 
+def _managed_queue(qm: QueueManager, command: c.Subscribe, result: Any) -> tuple[str, str] | None:
+    """The queue of a subscription that is not durable: more of its owner's may lead there."""
+    if not isinstance(result, results.Subscribed) or not command.options & c.MANAGED:
+        return None
+    is_temporary = not result.options & c.DURABLE and result.queue not in qm.queues
+    return (a.QUEUE, result.queue) if is_temporary else None
+
+
 def _new_object(_: QueueManager, command: c.DefineObject, _result: Any) -> tuple[str, str] | None:
     if command.kind == SUBSCRIPTION:
         return None
@@ -323,6 +341,7 @@ def _new_object(_: QueueManager, command: c.DefineObject, _result: Any) -> tuple
 
 CREATED: Final[dict[type, faces.Created]] = {
     c.Open: _dynamic_queue,
+    c.Subscribe: _managed_queue,
     c.DefineQueue: lambda _, command, _result: (a.QUEUE, command.name),
     c.DefineObject: _new_object,
     **faces.CREATED,

@@ -6,6 +6,7 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import bits_of
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.results import Subscribed
 from adapter.core.mq_layouts import dead_letter
 from tests.support.authorities import checked, is_denied, operator, user
 from tests.support.core import Client
@@ -168,3 +169,35 @@ def test_what_an_administrator_defined_is_delivered_without_records() -> None:
     administered(client)
     publish(client)
     assert client.core.queue("SECRET").depth == 1
+
+
+def test_the_queue_of_an_own_subscription_may_be_bound_to_more_topics() -> None:
+    """As temporary queues of frameworks are. Others may not, and no record of it is left."""
+    client = site()
+    user(client, "eve")
+    managed = client.do(c.Subscribe(3, "news", options=c.CREATE | c.MANAGED, queue_handle=4))
+    assert isinstance(managed, Subscribed)
+    more = c.Subscribe(5, "news/more", options=c.CREATE, destination=managed.queue)
+    client.do(more)
+    operator(client)
+    for topic in ("news", "news/more"):
+        client.do(c.OpenTopic(8, topic))
+        client.do(c.Put(8, [MessageData(body=topic.encode())]))
+        client.do(c.Close(8))
+    user(client, "eve")
+    assert client.get(handle=4) + client.get(handle=4) == ["news", "news/more"]
+    user(client, "ann")
+    to_it = c.Subscribe(6, "news/more", options=c.CREATE, destination=managed.queue)
+    assert is_denied(client, to_it)
+    assert is_denied(client, c.Open(7, managed.queue, c.OUTPUT))
+    client.core.crash()
+    assert not client.core.qm.authorities.entities_named("queue", managed.queue)
+
+
+def test_a_durable_subscription_grants_nothing_on_its_queue() -> None:
+    client = site()
+    user(client, "eve")
+    options = c.CREATE | c.MANAGED | c.DURABLE
+    managed = client.do(c.Subscribe(3, "news", name="D", options=options, queue_handle=4))
+    assert isinstance(managed, Subscribed)
+    assert not client.core.qm.authorities.entities_named("queue", managed.queue)

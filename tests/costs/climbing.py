@@ -68,16 +68,21 @@ def cost_s(target: Target, given: bytes) -> float:
 def climb(target: Target, budget_s: float, chance: Random) -> Found:
     """Search for so many seconds of CPU time; ends at the first input that is surely too costly."""
     until_s = time.thread_time() + budget_s
-    best = max((_read(target, one) for one in target.seeds), key=_score)
+    best = max((_surely(target, one) for one in target.seeds), key=_score)
     while time.thread_time() < until_s:
         found = _read(target, changed(target, best.given, chance))
         if _score(found) <= _score(best):
             continue
-        found = min((_read(target, found.given) for _ in range(SURE)), key=_cost)
+        found = _surely(target, found.given)
         if found.is_too_costly:
             return found
         best = max(best, found, key=_score)
     return best
+
+
+def _surely(target: Target, given: bytes) -> Found:
+    """Read an input some times: the first time may import what reads it."""
+    return min((_read(target, given) for _ in range(SURE)), key=_cost)
 
 
 def _cost(found: Found) -> float:

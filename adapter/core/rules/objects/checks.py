@@ -270,16 +270,11 @@ def _show(
     name = getattr(command, right.of) if right.of else ""
     if not kept and name and not WILDCARDS & set(name):
         of = key(every[0]) if every else (right.object_type or type_of(command.kind), name)
-        if every or (not _has_own_rule(command) and not asker.may_any(*of, right.bits)):
+        # Only a subscription that exists has a topic, by which it is seen.
+        is_subscription = getattr(command, "kind", "") == SUBSCRIPTION
+        if bool(every) if is_subscription else not asker.may_any(*of, right.bits):
             raise asker.refusal(*of, right.bits)
     setattr(result, field, kept)
-
-
-def _has_own_rule(command: Any) -> bool:
-    """Whether it takes the object itself to say who may see it: a subscription is seen by its
-    topic.
-    """
-    return getattr(command, "kind", "") == SUBSCRIPTION
 
 
 def _may_see(qm: QueueManager, asker: Asker, one: Any, of: tuple[str, str], bits: int) -> bool:

@@ -21,6 +21,7 @@ import structlog
 from adapter import texts, watched
 from adapter.core.contract.authorities import ENTITY_LENGTH_MAX, EVERYONE
 from adapter.errors import StartError
+from adapter.server.repeating import LastingFault
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
 LOOK_S = 2.0
@@ -43,7 +44,7 @@ class UserGroups:
         self._path = path
         self._changes = texts.Changes(*([path] if path is not None else []))
         self._read: GroupsByUser = {}
-        self._fault = ""
+        self._fault = LastingFault("the groups of users stay as they were")
         if path is not None:
             with self._changes.reading():
                 self._read = by_user(read(path))
@@ -59,15 +60,9 @@ class UserGroups:
         if self._path is None:
             return False
         before = self._read
-        try:
-            with self._changes.reading() as has_changed:
-                if has_changed:
-                    self._read = by_user(read(self._path))
-            self._fault = ""
-        except StartError as error:
-            if self._fault != str(error):  # it is read again at each look
-                self._fault = str(error)
-                log.error("the groups of users stay as they were", reason=self._fault)
+        with self._fault.log(), self._changes.reading() as has_changed:
+            if has_changed:
+                self._read = by_user(read(self._path))
         return self._read != before
 
     def watch(self, know: Callable[[GroupsByUser], None], broke: Callable[[str], None]) -> None:

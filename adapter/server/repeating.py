@@ -1,11 +1,20 @@
-"""A call that an event loop makes again and again. This module does not know what is called."""
+"""A call that an event loop makes again and again, and the fault that it may meet each time.
+
+This module does not know what is called.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
 
 from adapter import watched
+from adapter.errors import StartError
+
+log = structlog.get_logger("mqk.listener")
 
 
 class RepeatingCall:
@@ -28,3 +37,26 @@ class RepeatingCall:
     def _make(self) -> None:
         self._call()
         self._timer = self._loop.call_later(self._every_s, self._guarded)
+
+
+class LastingFault:
+    """A fault that many calls may meet one after the other: it is logged once, and again when it
+    has changed or comes back.
+    """
+
+    def __init__(self, event: str) -> None:
+        """event: what is logged; the fault is its reason."""
+        self._event = event
+        self._reason = ""
+
+    @contextmanager
+    def log(self) -> Iterator[None]:
+        """Log a StartError of the block, and go on behind it."""
+        try:
+            yield
+        except StartError as error:
+            if self._reason != str(error):
+                self._reason = str(error)
+                log.error(self._event, reason=self._reason)
+        else:
+            self._reason = ""

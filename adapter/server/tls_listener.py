@@ -27,7 +27,7 @@ from adapter.core.contract.results import Refused
 from adapter.errors import StartError
 from adapter.server.audit import AuditTrail
 from adapter.server.guesses import network_of
-from adapter.server.repeating import RepeatingCall
+from adapter.server.repeating import LastingFault, RepeatingCall
 from adapter.server.tls import ServerTls
 from adapter.tls_alerts import alerts_on
 
@@ -83,7 +83,7 @@ class TlsListener:
         self._handshakes: dict[socket.socket, Shaking] = {}
         """Those under way, the oldest first."""
         self._silent_until_s = 0.0
-        self._fault = ""
+        self._fault = LastingFault("the certificate before stays in use")
         self.refused = 0
         """Connections whose handshake failed, or was ended for one that came later."""
 
@@ -196,14 +196,9 @@ class TlsListener:
         )
 
     def _look_at_files(self) -> None:
-        try:
+        with self._fault.log():
             if self._tls.look():
                 log.info("certificate read again")
-            self._fault = ""
-        except StartError as error:
-            if self._fault != str(error):  # the files are read again at each look
-                self._fault = str(error)
-                log.error("the certificate before stays in use", reason=self._fault)
 
 
 def _owner_of(address: str) -> str:

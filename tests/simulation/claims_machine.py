@@ -52,6 +52,8 @@ MEANWHILE = st.one_of(
 it ends then.
 """
 Meanwhile = tuple[str, int, int, str, bool]
+GOES_ON = st.sampled_from(("commit", "claim", "later"))
+"""What a program does first when its connection was cut."""
 SELDOM = st.sampled_from((False, False, False, True))
 WAIT_S = 1_000.0
 """For a claim, in the time of the queue manager, where it passes at once."""
@@ -256,10 +258,11 @@ class ClaimsMachine(JudgedMachine):
         self.programs[at] = CountingProgram(self._connection())
         self.model.end(at)
 
-    @rule(seldom=SELDOM, chosen=st.integers(0, 9))
-    def cut(self, seldom: bool, chosen: int) -> None:
-        """Cut a connection. The program does not know, and goes on later."""
-        known = list(self.core.qm.connections)
+    @rule(seldom=SELDOM, chosen=st.integers(0, 9), then=GOES_ON, key=KEY)
+    def cut(self, seldom: bool, chosen: int, then: str, key: str) -> None:
+        """Cut a connection. The program does not know, and goes on, at once or later."""
+        connections = self.core.qm.connections
+        known = [n for n, one in connections.items() if one.units] or list(connections)
         if not seldom or not known:
             return
         self.core.disconnect(known[chosen % len(known)])
@@ -267,6 +270,10 @@ class ClaimsMachine(JudgedMachine):
         for at, program in enumerate(self.programs):
             if program.unit is not None and not self._is_known(program.unit):
                 self.model.end(at)
+                if then == "commit":
+                    self.commit(at)
+                elif then == "claim":
+                    self.claim(at, key, None)
 
     def _is_known(self, unit: Unit) -> bool:
         return any(unit.id in one.units for one in self.core.qm.connections.values())

@@ -1,7 +1,9 @@
 """Silence: a queue manager that says nothing is as good as gone. And what is logged of a loss."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -106,16 +108,17 @@ async def test_each_loss_of_an_idle_connection_is_one(
     server: Loopback, lines: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without an answer in between; the time to reconnect begins anew."""
-    monkeypatch.setattr(losses, "STEADY_S", 0.05)
+    later_s, timeout_s = 0.0, 30.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + later_s)
+    monkeypatch.setattr(losses, "time", clock)
     back: asyncio.Queue[object] = asyncio.Queue()
-    address, timeout_s = server.address, 0.1
     async with await adapter.aio.connect(
-        address, reconnect_timeout_s=timeout_s, on_reconnect=back.put_nowait
+        server.address, reconnect_timeout_s=timeout_s, on_reconnect=back.put_nowait
     ):
         for _ in range(3):
             await asyncio.to_thread(server.cut_all)
-            await asyncio.wait_for(back.get(), 10)
-            await asyncio.sleep(1.5 * timeout_s)
+            await asyncio.wait_for(back.get(), timeout_s)
+            later_s += 1.5 * timeout_s
     assert [line.split()[0] for line in lines()] == ["WARNING", "INFO"] * 3
 
 

@@ -1,4 +1,8 @@
-"""The transcripts of tests/scenarios on a real Kafka: the same commands, the same outcomes."""
+"""The transcripts of tests/scenarios on a real Kafka: the same commands, the same outcomes.
+
+All of them run on the core and in a process without Kafka. What Kafka adds is a ledger that is read
+again, so that in most runs those are played here in which a queue manager restarts.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +13,18 @@ from adapter import testing
 from tests.scenarios.drivers import OnServer
 from tests.scenarios.language import parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
+from tests.support.examples import chosen
 from tests.support.shared_kafka import AnyKafka
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
+def restarts(path: Path) -> bool:
+    """Whether the queue manager of a transcript begins again."""
+    return any(
+        line.split()[:1] in (["crash"], ["restart"]) for line in path.read_text().splitlines()
+    )
+
+
+@pytest.mark.parametrize("path", chosen(TRANSCRIPTS, restarts), ids=name_of)
 def test_on_kafka(path: Path, kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
     text = path.read_text()
     transcript = parse(text)

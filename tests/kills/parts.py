@@ -94,6 +94,11 @@ PARTS: dict[str, Part] = {
         commands=(tests("spark_releases"),),
         short=("tests/spark/test_parts.py",),
     ),
+    "spark-submit": Part(
+        shows="jobs by spark-submit, with the connectors and without",
+        commands=(tests("spark_submit"),),
+        short=("tests/spark/test_jobs.py",),
+    ),
     "brokers": Part(
         shows="brokers that are killed, frozen, full, or whose clock jumps: nothing lost or twice",
         commands=(
@@ -154,6 +159,16 @@ PARTS: dict[str, Part] = {
         shows="exports whose queue manager dies or stands still at each of its steps",
         commands=(long("tests/integration/test_exports_stopped.py"),),
         short=("tests/integration/test_exports_stopped.py",),
+    ),
+    "transcripts": Part(
+        shows="every transcript has on a real Kafka the outcomes that it has in memory",
+        commands=(long("tests/integration/test_scenarios.py"),),
+        short=("tests/integration/test_scenarios.py",),
+    ),
+    "pages": Part(
+        shows="every code block of every page works as it is written",
+        commands=(long("tests/pages/test_pages.py"),),
+        short=("tests/pages/test_pages.py",),
     ),
     "hand-overs": Part(
         shows="ten of each end of an owner, beside snapshots and trims: nothing lost or twice",

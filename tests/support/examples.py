@@ -1,6 +1,6 @@
 """How many examples of a property a run tries, and how many cases of a test that takes long."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -33,6 +33,18 @@ def few(cases: Sequence[CaseT], count: int) -> list[CaseT]:
 
     For cases that differ in a place or a moment, each of which takes seconds.
     """
-    if settings().max_examples > ALL or count >= len(cases):
+    if _is_long() or count >= len(cases):
         return list(cases)
     return [cases[number * (len(cases) - 1) // (count - 1)] for number in range(count)]
+
+
+def chosen(cases: Sequence[CaseT], short: Callable[[CaseT], bool]) -> list[CaseT]:
+    """Return the cases of which short is true; all in a long run.
+
+    For cases of which those that are left out show little that these do not show.
+    """
+    return [case for case in cases if _is_long() or short(case)]
+
+
+def _is_long() -> bool:
+    return settings().max_examples > ALL

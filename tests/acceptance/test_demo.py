@@ -20,6 +20,7 @@ from adapter.topics.admin import TopicAdmin as KafkaTopics
 from adapter.topics.specs import TopicSettings, queue_spec
 from mqk_demo import checker
 from mqk_demo.checker import FoundRecord
+from tests.support.examples import chosen, few
 from tests.support.shared_kafka import AnyKafka
 from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 
@@ -93,7 +94,7 @@ def demo(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         run.await_alone()
 
 
-@pytest.mark.parametrize("options", [[], ["--standby"]])
+@pytest.mark.parametrize("options", chosen([[], ["--standby"]], bool))
 def test_real_flights_come_through_a_kill_complete_once_and_in_order(
     options: list[str], demo: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -114,7 +115,7 @@ def test_real_flights_come_through_a_kill_complete_once_and_in_order(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 1))
 def test_an_interruption_leaves_nothing_behind(
     number: signal.Signals, demo: Callable[..., Run], tmp_path: Path
 ) -> None:

@@ -1,4 +1,5 @@
-"""The registry contract, kept by ours in memory and on a real Kafka, and by a real Apicurio."""
+"""The registry contract, kept by ours in memory and on a real Kafka. `make kills` asks a real
+Apicurio too."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -28,13 +29,6 @@ def on_kafka(kafka: AnyKafka) -> Iterator[Site]:
         yield Site(server.start(port=0), ours=True)
 
 
-@pytest.fixture(scope="session")
-def at_apicurio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One for the run: it takes a quarter of a gigabyte."""
-    with apicurio.running(tmp_path_factory.mktemp("apicurio")) as url:
-        yield Site(url, ours=False)
-
-
 @pytest.fixture(scope="module")
 def olds() -> Olds:
     return {}
@@ -50,12 +44,6 @@ class TestOnKafka(RegistryContract):
     @pytest.fixture
     def site(self, on_kafka: Site) -> Site:
         return on_kafka
-
-
-class TestApicurio(RegistryContract):
-    @pytest.fixture
-    def site(self, at_apicurio: Site) -> Site:
-        return at_apicurio
 
 
 def test_the_differences_are_few_and_told() -> None:

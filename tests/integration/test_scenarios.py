@@ -24,7 +24,10 @@ def restarts(path: Path) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", chosen(TRANSCRIPTS, restarts), ids=name_of)
+PLAYED = chosen(TRANSCRIPTS, restarts)
+
+
+@pytest.mark.parametrize("path", PLAYED, ids=name_of)
 def test_on_kafka(path: Path, kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
     text = path.read_text()
     transcript = parse(text)

@@ -160,6 +160,16 @@ PARTS: dict[str, Part] = {
         commands=(long("tests/integration/test_exports_stopped.py"),),
         short=("tests/integration/test_exports_stopped.py",),
     ),
+    "apicurio": Part(
+        shows="Apicurio Registry keeps the contract of ours, but for the differences that are told",
+        commands=(tests("apicurio"),),
+        short=("tests/contract/test_registry.py",),
+    ),
+    "demo": Part(
+        shows="the demo with and without a standby, ended by each signal",
+        commands=(long("tests/acceptance/test_demo.py"),),
+        short=("tests/acceptance/test_demo.py",),
+    ),
     "transcripts": Part(
         shows="every transcript has on a real Kafka the outcomes that it has in memory",
         commands=(long("tests/integration/test_scenarios.py"),),

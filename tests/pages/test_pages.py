@@ -10,6 +10,7 @@ import pytest
 
 from tests.pages.blocks import TOP, blocks, pages
 from tests.pages.reader import Home, Reader
+from tests.support.examples import chosen
 
 pytestmark = pytest.mark.timeout(600)  # whichever is first installs mqk; one compiles in Go
 README = TOP / "README.md"
@@ -18,6 +19,24 @@ WITH_BLOCKS = [
     for page in pages()
     if page != README and any(one.is_run or one.treatment == "file" for one in blocks(page))
 ]
+LONG = {
+    *("docs/topic-format.md", "docs/kafka-topics.md", "docs/schema-registry.md"),
+    *("docs/faststream.md", "docs/dramatiq.md", "docs/from-python-queues.md"),
+    *("docs/fast-programs.md", "docs/operations/two-hosts.md", "examples/secured/README.md"),
+}
+"""Pages that only a long run reads: they compile, install or start what other tests have, too."""
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(TOP))
+
+
+def is_short(page: Path) -> bool:
+    """Whether every run reads the page."""
+    return name_of(page) not in LONG
+
+
+READ = chosen(WITH_BLOCKS, is_short)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +63,7 @@ def test_readme(first: Reader) -> None:
     """All was run when the fixture was made."""
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(TOP)))
+@pytest.mark.parametrize("page", READ, ids=name_of)
 def test_a_page(page: Path, first: Reader) -> None:
     reader = Reader(first.home, first)
     try:

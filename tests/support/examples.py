@@ -35,7 +35,7 @@ def few(cases: Sequence[CaseT], count: int) -> list[CaseT]:
     """
     if _is_long() or count >= len(cases):
         return list(cases)
-    return [cases[number * (len(cases) - 1) // (count - 1)] for number in range(count)]
+    return [cases[number * (len(cases) - 1) // max(1, count - 1)] for number in range(count)]
 
 
 def chosen(cases: Sequence[CaseT], short: Callable[[CaseT], bool]) -> list[CaseT]:

@@ -392,13 +392,21 @@ class MqkChannel(virtual.Channel):
 
 
 def attributes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a queue for arguments of RabbitMQ that have an equivalent."""
+    """Return the attributes of a queue for arguments of RabbitMQ that have an equivalent.
+
+    Raises ChannelError for values that RabbitMQ refuses.
+    """
     attributes: dict[str, Any] = {}
     if "x-message-ttl" in arguments:
-        attributes["expiry_cap"] = max(round(arguments["x-message-ttl"] / 100), 1)
+        ttl_ms = unsupported.whole_number(arguments, "x-message-ttl")
+        attributes["expiry_cap"] = max(round(ttl_ms / 100), 1)
     if "x-max-length" in arguments:
-        attributes["max_depth"] = int(arguments["x-max-length"])
+        attributes["max_depth"] = unsupported.whole_number(arguments, "x-max-length")
     if "x-dead-letter-routing-key" in arguments:
-        dead = str(arguments["x-dead-letter-routing-key"])
+        dead = arguments["x-dead-letter-routing-key"]
+        if not isinstance(dead, str):
+            raise unsupported.precondition_failed(
+                f"invalid x-dead-letter-routing-key {dead!r}: use the name of a queue"
+            )
         attributes["backout_requeue_queue"] = queue_name(dead)
     return attributes

@@ -126,7 +126,15 @@ class WorkerSupervisor:
             if place.process is not None or time.monotonic() < place.due_s:
                 continue
             born = partial(child.run, self._settings, self._target)
-            process = place.process = fork(born, self._close_all)
+            try:
+                process = place.process = fork(born, self._close_all)
+            except OSError as problem:
+                log.error(
+                    "a process cannot be started: %s; tried again in %g s",
+                    problem,
+                    place.put_off(),
+                )
+                continue
             self._restarts += place.starts > 0
             place.starts += 1
             self._selector.register(

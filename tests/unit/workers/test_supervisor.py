@@ -33,6 +33,37 @@ adapter.run_worker(handle, "Q", address=sys.argv[1], processes=2, stop_timeout=5
 print("it has returned")
 """
 
+SHORT_OF_PROCESSES = """
+import os
+import sys
+import adapter
+
+left = [2]
+begin = os.fork
+
+
+def fork():
+    if left[0]:
+        left[0] -= 1
+        return begin()
+    left[0] = 9
+    raise BlockingIOError(11, "Resource temporarily unavailable")
+
+
+def handle(message):
+    if message.body == b"poison":
+        os._exit(11)
+    adapter.worker_connection().put("OUT", message.body)
+    qm = adapter.connect(sys.argv[1])
+    qm.put("SHOWN", message.body)
+    qm.get("GO", timeout=30)
+
+
+os.fork = fork
+retry = adapter.Retry(0, then="FAILED")
+adapter.run_worker(handle, "Q", address=sys.argv[1], processes=2, retry=retry)
+"""
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
@@ -119,6 +150,27 @@ def test_a_process_that_dies_is_replaced(
         worker.await_log("was ended by SIGKILL")
         until(lambda: worker.children() not in ([], [child]))
         assert worker.stop() == 0
+
+
+def test_a_process_that_cannot_be_started_ends_no_other(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SHORT_OF_PROCESSES)
+    worker = WorkerProcess(manager.address, "copy", log=log)
+    worker._command = [sys.executable, str(program), manager.address]
+    qm.define_queue("GO")
+    with worker:
+        qm.put("Q", b"in hand")
+        await_depth(qm, "SHOWN", 1)
+        qm.put("Q", b"poison")
+        worker.await_log("a process cannot be started: [Errno 11]")
+        await_depth(qm, "FAILED", 1)
+        qm.put("GO", b"")
+        await_depth(qm, "OUT", 1)
+        assert worker.stop() == 0
+    assert (bodies(qm, "FAILED"), bodies(qm, "OUT")) == ([b"poison"], [b"in hand"])
+    assert "was ended by" not in log.read_text()
 
 
 def test_processes_end_when_their_supervisor_is_gone(

@@ -39,8 +39,11 @@ class ForkedProcess:
         self.pipe = pipe
         self.began_s = self.heard_s = time.monotonic()
         self.figures: WorkFigures | None = None
-        self.files: list[str] = []
+        self.files: dict[str, int] = {}
         self.unloadable = ""
+        self.is_outdated = False
+        """Whether a file has changed since it was forked: what it has loaded says nothing any more.
+        """
         self._rest = b""
 
     @property

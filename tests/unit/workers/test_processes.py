@@ -67,17 +67,17 @@ def _exit(_pipe: int) -> NoReturn:
 def test_a_process_is_heard_in_pieces() -> None:
     one, writer = process()
     assert one.hear()
-    say(writer, Loaded(["a.py"]))
+    say(writer, Loaded({"a.py": 1}))
     line = msgspec.json.encode(PipeLine(WorkFigures(done=5))) + b"\n"
     os.write(writer, line[:10])
     assert one.hear()
-    assert (one.files, one.figures, one.is_well) == (["a.py"], None, False)
+    assert (one.files, one.figures, one.is_well) == ({"a.py": 1}, None, False)
     os.write(writer, line[10:])
     assert one.hear()
     assert (one.figures, one.is_well) == (WorkFigures(done=5), True)
     one.heard_s -= SILENT_S + 1
     assert [one.is_well] == [False]
-    say(writer, Unloadable("no", ["b.py"]))
+    say(writer, Unloadable("no", {"b.py": 0}))
     os.close(writer)
     one.hear_all()
     assert one.unloadable == "no"

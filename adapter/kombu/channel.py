@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -305,8 +306,8 @@ class MqkChannel(virtual.Channel):
         """Consume from a queue: drain_events() of the connection calls back with each message."""
         unsupported.check_consumer(consumer_tag, self._intakes, kwargs)
 
-        def deliver(message: adapter.Message, unit: adapter.Unit | None) -> None:
-            callback(self._make_message(queue, message, unit))
+        def accept(message: adapter.Message, unit: adapter.Unit | None) -> Callable[[], Any]:
+            return partial(callback, self._make_message(queue, message, unit))
 
         temporary = self._link.consume_temporary(queue)
         qm = self._link.qm
@@ -315,7 +316,7 @@ class MqkChannel(virtual.Channel):
             source = QueueSource(qm, queue_name(queue), no_ack=bool(no_ack))
         else:
             source = TemporaryQueueSource(qm, temporary, no_ack=bool(no_ack))
-        intake = Intake(self.connection.inbox, source, self.qos.can_consume, deliver)
+        intake = Intake(self.connection.inbox, source, self.qos, accept)
         self._intakes[consumer_tag] = intake, queue
         self._consumers.add(consumer_tag)
         self.connection.inbox.open(intake)
@@ -391,13 +392,21 @@ class MqkChannel(virtual.Channel):
 
 
 def attributes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a queue for arguments of RabbitMQ that have an equivalent."""
+    """Return the attributes of a queue for arguments of RabbitMQ that have an equivalent.
+
+    Raises ChannelError for values that RabbitMQ refuses.
+    """
     attributes: dict[str, Any] = {}
     if "x-message-ttl" in arguments:
-        attributes["expiry_cap"] = max(round(arguments["x-message-ttl"] / 100), 1)
+        ttl_ms = unsupported.whole_number(arguments, "x-message-ttl")
+        attributes["expiry_cap"] = max(round(ttl_ms / 100), 1)
     if "x-max-length" in arguments:
-        attributes["max_depth"] = int(arguments["x-max-length"])
+        attributes["max_depth"] = unsupported.whole_number(arguments, "x-max-length")
     if "x-dead-letter-routing-key" in arguments:
-        dead = str(arguments["x-dead-letter-routing-key"])
+        dead = arguments["x-dead-letter-routing-key"]
+        if not isinstance(dead, str):
+            raise unsupported.precondition_failed(
+                f"invalid x-dead-letter-routing-key {dead!r}: use the name of a queue"
+            )
         attributes["backout_requeue_queue"] = queue_name(dead)
     return attributes

@@ -126,13 +126,15 @@ def _properties_of(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expiry_s(expiration: object) -> float:
-    """Return the expiry of an expiration in milliseconds."""
+    """Return the expiry of an expiration in milliseconds. 0 is as short as an expiry can be."""
     try:
         milliseconds = float(str(expiration))
     except ValueError:
         milliseconds = math.nan
-    if not math.isfinite(milliseconds):
-        raise InvalidOption(f"expiration is a number of milliseconds, not {expiration!r}")
+    if not math.isfinite(milliseconds) or milliseconds < 0:
+        raise InvalidOption(
+            f"expiration is a number of milliseconds, 0 or more, not {expiration!r}"
+        )
     return max(milliseconds / 1000, 0.001)
 
 

@@ -8,8 +8,9 @@ message of its queue, and the first one ends the wait of drain_events(). No queu
 A message that an intake has got cannot be got by other programs, and the callback that
 drain_events() calls may take long: Celery's solo pool executes the task in it. Therefore, before a
 message of a permanent queue is delivered, the intakes of all other permanent queues are disarmed.
-What arrives in just this moment is kept, and delivered by the next call. Temporary queues have one
-reader, so that their intakes stay armed.
+What arrives in just this moment is kept, and delivered by the next call, as far as its channel has
+room for it; what it has no room for goes back to its queue before the callback is called. Temporary
+queues have one reader, so that their intakes stay armed.
 """
 
 from __future__ import annotations
@@ -44,6 +45,16 @@ class IntakeArrival(Struct):
     message: adapter.Message | None
     unit: adapter.Unit | None
     error: Exception | None = None
+
+
+class ConsumerQoS(Protocol):
+    """How many messages the consumers of a channel may have."""
+
+    def can_consume(self) -> bool:
+        """Whether the channel may have a further message."""
+
+    def can_consume_max_estimate(self) -> int:
+        """Return how many further messages the channel may have."""
 
 
 class Source(Protocol):
@@ -128,13 +139,13 @@ class Intake:
         self,
         inbox: Inbox,
         source: Source,
-        can_consume: Callable[[], bool],
-        deliver: Callable[[adapter.Message, adapter.Unit | None], Any],
+        qos: ConsumerQoS,
+        accept: Callable[[adapter.Message, adapter.Unit | None], Callable[[], Any]],
     ) -> None:
-        """can_consume: whether its channel may have a further message. deliver: calls back."""
+        """qos: of its channel. accept: has the channel hold a message; returns what calls back."""
         self.source = source
-        self.can_consume = can_consume
-        self.deliver = deliver
+        self.qos = qos
+        self.accept = accept
         self._inbox = inbox
         self._token = adapter.CancelToken()
         self._is_armed = False
@@ -146,7 +157,7 @@ class Intake:
 
     def wants_arming(self) -> bool:
         """Whether a message is wanted, and nothing waits for it."""
-        return not self._is_armed and self.can_consume()
+        return not self._is_armed and self.qos.can_consume()
 
     def poll(self) -> IntakeArrival | None:
         """Get a message without waiting, unless the thread waits for one anyway."""
@@ -200,11 +211,14 @@ class Intake:
     def _bring(self, arrival: IntakeArrival) -> None:
         """Add to the inbox what has come; give it back if the intake was closed meanwhile."""
         with self._inbox.changed:
-            if not self._is_closed:
+            is_added = not self._is_closed
+            if is_added:
                 self._is_armed = False
                 self._inbox.add(arrival)
-                return
-        give_back(arrival.unit, counted=False)
+        if is_added:
+            self._inbox.give_back_surplus()
+        else:
+            give_back(arrival.unit, counted=False)
 
     def _await(self, token: adapter.CancelToken) -> IntakeArrival | None:
         try:
@@ -244,6 +258,22 @@ class Inbox:
         self.changed.notify_all()
         self.ring()
 
+    def give_back_surplus(self) -> None:
+        """Give back what channels have no room for: other programs may have it."""
+        kept: deque[IntakeArrival] = deque()
+        surplus: list[IntakeArrival] = []
+        with self.changed:
+            room = {
+                one.intake.qos: one.intake.qos.can_consume_max_estimate() for one in self._arrived
+            }
+            for one in self._arrived:
+                is_held = one.unit is not None  # else it is an error, or gone from its queue
+                room[one.intake.qos] -= is_held
+                (surplus if is_held and room[one.intake.qos] < 0 else kept).append(one)
+            self._arrived = kept
+        for one in surplus:
+            give_back(one.unit, counted=False)
+
     def bell(self) -> int:
         """Return a descriptor that becomes readable when an intake brings something."""
         if self._bell is None:
@@ -278,6 +308,7 @@ class Inbox:
         """
         until_s = None if timeout is None else time.monotonic() + timeout
         while True:
+            self.give_back_surplus()
             arrival = self._take() or self._poll()
             if arrival is not None:
                 self._deliver(arrival)
@@ -308,12 +339,12 @@ class Inbox:
         return self._can_take() or any(intake.wants_arming() for intake in self._intakes)
 
     def _can_take(self) -> bool:
-        return any(one.error or one.intake.can_consume() for one in self._arrived)
+        return any(one.error or one.intake.qos.can_consume() for one in self._arrived)
 
     def _take(self) -> IntakeArrival | None:
         with self.changed:
             for arrival in self._arrived:
-                if arrival.error or arrival.intake.can_consume():
+                if arrival.error or arrival.intake.qos.can_consume():
                     self._arrived.remove(arrival)
                     return arrival
         return None
@@ -322,7 +353,7 @@ class Inbox:
         """Ask the intakes, beginning behind the one that had the last message."""
         intakes = self._intakes[self._turn :] + self._intakes[: self._turn]
         for number, intake in enumerate(intakes, self._turn + 1):
-            if intake.source.is_shared and intake.can_consume():
+            if intake.source.is_shared and intake.qos.can_consume():
                 arrival = intake.poll()
                 if arrival is not None:
                     self._turn = number % len(intakes)
@@ -337,4 +368,6 @@ class Inbox:
                 if intake.source.is_shared:
                     intake.disarm()
         assert arrival.message is not None
-        arrival.intake.deliver(arrival.message, arrival.unit)
+        call_back = arrival.intake.accept(arrival.message, arrival.unit)
+        self.give_back_surplus()
+        call_back()

@@ -38,6 +38,7 @@ from adapter.kombu.naming import (
     publication_topic,
     subscription_name,
 )
+from adapter.kombu.unsupported import precondition_failed
 
 ELSEWHERE_MAX = 1_000
 """Queues of other programs that are known to be temporary; those of results, one a client."""
@@ -145,10 +146,20 @@ class ProcessLink:
                 self.drop_temporary(queue)
 
     def declare_temporary(self, queue: str) -> None:
-        """Make a temporary queue, if it is not there."""
+        """Make a temporary queue, if it is not there.
+
+        Raises ChannelError if there is a permanent one of this name, to which puts would go.
+        """
         with self._lock:
-            if queue not in self._temporary:
-                self._temporary[queue] = TemporaryQueue(self.qm, queue)
+            if queue in self._temporary:
+                return
+            with suppress(NotAuthorized):  # puts of this user find no permanent queue
+                if queues.exists(self.qm, queue_name(queue)):
+                    raise precondition_failed(
+                        f"queue {queue!r} exists, and is neither auto_delete nor exclusive: use "
+                        "another name, or declare it without these"
+                    )
+            self._temporary[queue] = TemporaryQueue(self.qm, queue)
 
     def drop_temporary(self, queue: str) -> None:
         """Delete a temporary queue, or forget one that a lost connection has deleted."""
@@ -158,7 +169,15 @@ class ProcessLink:
             dropped.close()
 
     def define(self, queue: str, attributes: dict[str, Any]) -> None:
-        """Define a permanent queue. If it exists, its attributes stay as they are."""
+        """Define a permanent queue. If it exists, its attributes stay as they are.
+
+        Raises ChannelError if a temporary queue of this process has the name, and its consumers.
+        """
+        if self.temporary(queue) is not None:
+            raise precondition_failed(
+                f"queue {queue!r} of this process is auto_delete or exclusive: use another name, "
+                "or declare it with the same arguments as before"
+            )
         queues.define(self.qm, queue_name(queue), **attributes)
 
     def bind(self, queue: str, binding: Binding) -> None:

@@ -57,6 +57,21 @@ def check_queue(arguments: Mapping[str, Any], *, is_temporary: bool) -> None:
         tell(f"the argument {name} of {of}")
 
 
+def precondition_failed(problem: str) -> ChannelError:
+    """Make the error of a queue that cannot be declared so."""
+    return ChannelError(
+        f"PRECONDITION_FAILED - {problem}", (50, 10), "Channel.queue_declare", "406"
+    )
+
+
+def whole_number(arguments: Mapping[str, Any], name: str) -> int:
+    """Return an argument of a queue that is a number; refuse one that RabbitMQ refuses."""
+    value = arguments[name]
+    if type(value) is not int or value < 0:
+        raise precondition_failed(f"invalid {name} {value!r}: use a whole number, 0 or more")
+    return value
+
+
 def check_exchange(kind: str, arguments: Mapping[str, Any]) -> None:
     """Refuse a type of exchange that does not exist; log arguments, which have no effect."""
     if kind not in EXCHANGE_TYPES:

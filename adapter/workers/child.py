@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn, Protocol
@@ -25,6 +25,7 @@ from adapter.client.connection import connect
 from adapter.errors import Error, InvalidOption
 from adapter.workers.figures import WorkFigures
 from adapter.workers.handlers import Handler, check, is_coroutine_function, load
+from adapter.workers.reloading import ImportedFiles
 from adapter.workers.settings import WorkerSettings
 from adapter.workers.tasks import WorkerTasks
 from adapter.workers.threads import WorkerThreads
@@ -38,16 +39,17 @@ STOPPED, FAILED, UNLOADABLE = 0, 1, 3
 
 
 class Loaded(Struct, tag="loaded"):
-    """The function is there. files: of modules that are the program's own."""
+    """The function is there. files: of modules that are the program's own, and when each was
+    changed, in nanoseconds."""
 
-    files: list[str]
+    files: dict[str, int]
 
 
 class Unloadable(Struct, tag="unloadable"):
-    """The function is not there; the sentence says why. files: those that were read."""
+    """The function is not there; the sentence says why. files: those that were read, likewise."""
 
     why: str
-    files: list[str]
+    files: dict[str, int]
 
 
 class PipeLine(Struct):
@@ -139,13 +141,15 @@ def _end(status: int) -> NoReturn:
 
 
 def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Flag) -> int:
+    imported = ImportedFiles()
     try:
-        function = load(target) if isinstance(target, str) else check(target, "the function")
+        with imported.noting() if settings.reload else nullcontext():
+            function = load(target) if isinstance(target, str) else check(target, "the function")
     except InvalidOption as problem:
         files = [*own_files(), *_files_of(problem.__cause__), *_files_for(target)]
-        pipe.tell(Unloadable(problem.text, files))
+        pipe.tell(Unloadable(problem.text, imported.times(files)))
         return UNLOADABLE
-    pipe.tell(Loaded(own_files()))
+    pipe.tell(Loaded(imported.times(own_files())))
     _take_signals(stop)  # again: a module may have set handlers of its own
     group: WorkerGroup
     if is_coroutine_function(function):

@@ -125,20 +125,21 @@ class Calls:
         return self._function(message, unit) if self._takes_unit else self._function(message)
 
 
-def refuse_unfinished(result: object) -> None:
-    """End the process if what a function has returned is work that is yet to be done.
+def unfinished(result: object) -> str:
+    """Say why what a function has returned is work that is yet to be done; "" if it is not.
 
-    SystemExit, because the message has not failed: it stays on its queue.
+    The message has not failed then: its unit is to be backed out without counting that, and the
+    process to be ended.
     """
     if inspect.isawaitable(result):
         what, remedy = "is awaited on an event loop only", RETURNS_AWAITABLE
     elif inspect.isgenerator(result) or inspect.isasyncgen(result):
         what, remedy = "runs only where it is iterated over", RETURNS_GENERATOR
     else:
-        return
+        return ""
     if inspect.iscoroutine(result):
         result.close()
-    raise SystemExit(f"the function has returned a {type(result).__name__}, which {what}: {remedy}")
+    return f"the function has returned a {type(result).__name__}, which {what}: {remedy}"
 
 
 def _where(problem: BaseException) -> str:

@@ -39,8 +39,11 @@ class ForkedProcess:
         self.pipe = pipe
         self.began_s = self.heard_s = time.monotonic()
         self.figures: WorkFigures | None = None
-        self.files: list[str] = []
+        self.files: dict[str, int] = {}
         self.unloadable = ""
+        self.is_outdated = False
+        """Whether a file has changed since it was forked: what it has loaded says nothing any more.
+        """
         self._rest = b""
 
     @property
@@ -94,17 +97,24 @@ class Place(Struct):
 
     def note_end(self, ended: ForkedProcess) -> float:
         """Say when the next one begins; return how long that is from now."""
-        now_s = time.monotonic()
-        if ended.figures is not None and now_s - ended.began_s >= LIVED_S:
-            self.pause_s = 0.0
-        else:
-            self.pause_s = min(self.pause_s * 2 or PAUSE_FIRST_S, PAUSE_MAX_S)
-        self.process, self.due_s = None, now_s + self.pause_s
+        self.process = None
+        if ended.figures is not None and time.monotonic() - ended.began_s >= LIVED_S:
+            self.pause_s, self.due_s = 0.0, time.monotonic()
+            return 0.0
+        return self.put_off()
+
+    def put_off(self) -> float:
+        """Begin the next one after a longer pause than the last; return how long that is."""
+        self.pause_s = min(self.pause_s * 2 or PAUSE_FIRST_S, PAUSE_MAX_S)
+        self.due_s = time.monotonic() + self.pause_s
         return self.pause_s
 
 
 def fork(born: Born, close: Callable[[], None]) -> ForkedProcess:
-    """Fork a process. close: closes in it what is its parent's alone."""
+    """Fork a process. close: closes in it what is its parent's alone.
+
+    Raises OSError if there are too many processes or files, or too little memory.
+    """
     reader, writer = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # a signal must not find our handlers there
     try:
@@ -116,6 +126,10 @@ def fork(born: Born, close: Callable[[], None]) -> ForkedProcess:
                 born(writer)
             finally:
                 os._exit(1)
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        raise
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
     os.close(writer)

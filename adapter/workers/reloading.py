@@ -1,26 +1,75 @@
-"""Files whose change means that a program is to be loaded anew."""
+"""Files whose change means that a program is to be loaded anew.
+
+A file may be saved while it is imported, and an import may take seconds. So a process notes when
+each file was changed before it reads the file, and its supervisor compares that with what is there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
+
+
+class ImportedFiles:
+    """Files of modules as they were before they were imported: a finder that asks the others."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, int] = {}
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note what is imported meanwhile."""
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            with suppress(ValueError):  # the program has taken it away
+                sys.meta_path.remove(self)
+
+    def note(self, file: str) -> None:
+        """Note a file that is about to be read."""
+        self._noted.setdefault(file, _time_of(file))
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return what the other finders find, and note its file."""
+        for finder in [one for one in sys.meta_path if one is not self]:
+            find_spec = getattr(finder, "find_spec", None)  # Python passes over one without it
+            spec: ModuleSpec | None = find_spec and find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.has_location and spec.origin is not None:
+                    self.note(spec.origin)
+                return spec
+        return None
+
+    def times(self, files: Iterable[str]) -> dict[str, int]:
+        """Return when files were changed, as far as they were noted; else as they are now."""
+        return {
+            file: self._noted[file] if file in self._noted else _time_of(file) for file in files
+        }
 
 
 class WatchedFiles:
-    """Files as they were when they were first named here."""
+    """Files as processes have loaded them."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._loaded: set[tuple[str, int]] = set()
 
-    def add(self, files: Iterable[str]) -> None:
+    def add(self, files: Mapping[str, int]) -> None:
         """Watch these, too."""
-        for file in files:
-            if file not in self._seen:
-                self._seen[file] = _time_of(file)
+        self._loaded |= files.items()
 
     def has_changed(self) -> bool:
-        """Whether one of them is not as it was."""
-        return any(_time_of(file) != before for file, before in self._seen.items())
+        """Whether one of them is not as a process has loaded it."""
+        return any(_time_of(file) != then for file, then in self._loaded)
 
 
 def _time_of(file: str) -> int:

@@ -126,7 +126,15 @@ class WorkerSupervisor:
             if place.process is not None or time.monotonic() < place.due_s:
                 continue
             born = partial(child.run, self._settings, self._target)
-            process = place.process = fork(born, self._close_all)
+            try:
+                process = place.process = fork(born, self._close_all)
+            except OSError as problem:
+                log.error(
+                    "a process cannot be started: %s; tried again in %g s",
+                    problem,
+                    place.put_off(),
+                )
+                continue
             self._restarts += place.starts > 0
             place.starts += 1
             self._selector.register(
@@ -136,7 +144,11 @@ class WorkerSupervisor:
     def _hear(self, process: ForkedProcess) -> None:
         if not process.hear():
             self._selector.unregister(process.pipe)
-        self._watch.add(process.files)
+        self._watch_files_of(process)
+
+    def _watch_files_of(self, process: ForkedProcess) -> None:
+        if not process.is_outdated:
+            self._watch.add(process.files)
 
     def _drain(self) -> None:
         with suppress(BlockingIOError):
@@ -157,12 +169,12 @@ class WorkerSupervisor:
             self._selector.unregister(process.pipe)
         process.hear_all()
         os.close(process.pipe)
-        self._watch.add(process.files)
+        self._watch_files_of(process)
         if process.figures is not None:
             process.figures.in_hand = 0
             self._before = self._before.plus(process.figures)
         pause_s = place.note_end(process)
-        if process.unloadable:
+        if process.unloadable and not process.is_outdated:
             self._note_unloadable(place, process.unloadable)
         elif self._stop_s is None and status != child.STOPPED:
             what, again = how_it_ended(status), f" in {pause_s:g} s" if pause_s else ""
@@ -190,6 +202,7 @@ class WorkerSupervisor:
         for place in self._places:
             place.due_s = 0.0
             if place.process is not None:
+                place.process.is_outdated = True
                 place.process.send(signal.SIGTERM)
 
     def _kill(self) -> None:

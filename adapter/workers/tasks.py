@@ -22,7 +22,7 @@ from adapter.channel.flag import Flag
 from adapter.client.message import Message
 from adapter.errors import Error
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler, refuse_unfinished
+from adapter.workers.handlers import Calls, Handler, unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -153,7 +153,10 @@ class WorkerTasks:
         finally:
             while not self._has_ended and task.uncancel():
                 pass
-        refuse_unfinished(result)
+        if problem := unfinished(result):
+            with suppress(Error):  # it is undone with its connection
+                await unit.backout(counted=False)
+            raise SystemExit(problem)
 
 
 async def _close(qm: Connection) -> None:

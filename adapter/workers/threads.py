@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 
 from adapter import watched
 from adapter.channel.cancelling import CancelToken
@@ -16,7 +17,7 @@ from adapter.client.connection import Connection
 from adapter.client.work import Work
 from adapter.errors import Error
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler, refuse_unfinished
+from adapter.workers.handlers import Calls, Handler, unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -95,7 +96,10 @@ class WorkerThreads:
         try:
             with unit:
                 for message in unit.messages:
-                    refuse_unfinished(calls.call(message, unit))
+                    if problem := unfinished(calls.call(message, unit)):
+                        with suppress(Error):  # it is undone with its connection
+                            unit.backout(counted=False)
+                        raise SystemExit(problem)
         finally:
             self._tally.end(began_s)
         self._tally.count(failed=unit.failed)

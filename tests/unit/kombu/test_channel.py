@@ -254,6 +254,24 @@ def test_arguments_of_rabbitmq_with_an_equivalent_are_attributes() -> None:
     assert attributes_of(given) == {"expiry_cap": 15, "max_depth": 7}
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("x-message-ttl", (-1, 1.5, float("nan"), "100", None, True)),
+        ("x-max-length", (-3, 7.0, float("inf"), "7", None, True)),
+        ("x-dead-letter-routing-key", (None, 5, b"dead")),
+    ],
+)
+def test_arguments_that_rabbitmq_refuses_are_refused(
+    connection: kombu.Connection, qm: adapter.Connection, name: str, values: tuple[object, ...]
+) -> None:
+    for value in values:
+        with pytest.raises(ChannelError, match=f"PRECONDITION_FAILED - invalid {name}") as refused:
+            connection.default_channel.queue_declare("Q", arguments={name: value})
+        assert refused.value.reply_code == "406"
+    assert not qm.queues("Q")
+
+
 def test_a_message_expires_by_the_ttl_of_its_queue(
     connection: kombu.Connection, qm: adapter.Connection
 ) -> None:

@@ -132,7 +132,7 @@ def test_a_message_that_came_back_is_redelivered() -> None:
     assert payload_of(got, 1, "", "Q")["properties"]["delivery_info"]["redelivered"] is True
 
 
-@pytest.mark.parametrize("expiration", [float("inf"), float("nan"), "soon", [1]])
+@pytest.mark.parametrize("expiration", [float("inf"), float("nan"), "soon", [1], -5, "-0.1"])
 def test_an_expiration_that_is_no_time_is_refused(expiration: object) -> None:
     with pytest.raises(InvalidOption, match="expiration is a number of milliseconds"):
         put_fields(prepared(expiration=expiration), is_delayed=True)

@@ -2,7 +2,7 @@
 
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -36,14 +36,24 @@ class Consumer:
         return self._open(TemporaryQueueSource(self.qm, temporary, no_ack=no_ack))
 
     def _open(self, source: QueueSource | TemporaryQueueSource) -> Intake:
-        intake = Intake(self.inbox, source, lambda: len(self.got) < self.room, self.deliver)
+        intake = Intake(self.inbox, source, self, self.accept)
         self.inbox.open(intake)
         self.intakes.append(intake)
         return intake
 
-    def deliver(self, message: adapter.Message, unit: adapter.Unit | None) -> None:
+    def can_consume(self) -> bool:
+        return len(self.got) < self.room
+
+    def can_consume_max_estimate(self) -> int:
+        return max(self.room - len(self.got), 0)
+
+    def accept(self, message: adapter.Message, unit: adapter.Unit | None) -> Callable[[], None]:
         self.got.append(message.text)
         self.units.append(unit)
+        return self.called_back
+
+    def called_back(self) -> None:
+        """Execute a task; tests set what it does."""
 
     def close(self) -> None:
         for intake in self.intakes:
@@ -128,6 +138,66 @@ def test_without_room_nothing_is_got(consumer: Consumer, qm: adapter.Connection)
     assert consumer.inbox.drain(0.0)
     assert not consumer.inbox.drain(0.0)
     assert (qm.queue("A").depth(), waiting(qm, "A")) == (1, 0)
+
+
+@pytest.mark.parametrize(("room", "queues"), [(1, 2), (1, 3), (2, 3), (2, 4), (3, 3)])
+def test_no_more_is_held_than_there_is_room_for_while_a_task_runs(
+    consumer: Consumer, qm: adapter.Connection, room: int, queues: int
+) -> None:
+    names = [f"Q{number}" for number in range(queues)]
+    for name in names:
+        qm.define_queue(name)
+        consumer.consume(name)
+    consumer.room = room
+    consumer.inbox.arm_all()
+    until(lambda: all(waiting(qm, name) == 1 for name in names))
+    with qm.unit():
+        for name in names:
+            qm.put(name, name)  # each is got at once, as gets wait
+
+    others: list[adapter.Message] = []
+
+    def execute() -> None:
+        until(lambda: sum(qm.queue(name).depth() for name in names) >= queues - room)
+        others.extend(filter(None, map(qm.get, names)))
+
+    consumer.called_back = execute  # type: ignore[method-assign]
+    assert consumer.inbox.drain(WAIT_S)
+    consumer.called_back = lambda: None  # type: ignore[method-assign]
+    consumer.room = 100
+    until(lambda: not consumer.inbox.drain(0.0) and len(consumer.got + others) == queues)
+    assert sorted([*consumer.got, *(one.text for one in others)]) == names
+    assert {one.backout_count for one in others} <= {0}
+
+
+def test_what_is_kept_goes_back_when_its_channel_has_no_room_any_more(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    consumer.consume("A").arm()
+    qm.put("A", "hello")
+    until(lambda: qm.queue("A").depth() == 0)
+    consumer.room = 0
+    assert not consumer.inbox.drain(0.0)
+    until(lambda: qm.queue("A").depth() == 1)
+
+
+def test_what_is_gone_from_its_queue_waits_for_room(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    consumer.consume("A")
+    consumer.consume("B", no_ack=True)
+    consumer.room = 1
+    consumer.inbox.arm_all()
+    until(lambda: waiting(qm, "A") == waiting(qm, "B") == 1)
+    with qm.unit():
+        qm.put("A", "A")
+        qm.put("B", "B")
+    until(lambda: qm.queue("B").depth() == 0)
+    assert consumer.inbox.drain(WAIT_S)
+    assert not consumer.inbox.drain(0.0)
+    consumer.room = 2
+    assert consumer.inbox.drain(WAIT_S)
+    assert sorted(consumer.got) == ["A", "B"]
 
 
 def test_room_that_another_thread_makes_ends_the_wait(

@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from kombu.exceptions import ChannelError
 
 import adapter
 from adapter.errors import QueueInUse, QueueNotEmpty
@@ -42,6 +43,27 @@ def test_a_name_that_was_temporary_may_become_permanent(link: ProcessLink) -> No
     link.define("mine", {})
     assert put(link, "mine")
     assert link.depth("mine") == 1
+
+
+def test_a_name_is_that_of_a_permanent_or_of_a_temporary_queue(
+    link: ProcessLink, qm: adapter.Connection
+) -> None:
+    link.define("stays", {})
+    qm.define_queue("REAL")
+    qm.define_object("alias", "alias", target="REAL")
+    for name in ("stays", "alias"):
+        with pytest.raises(ChannelError, match=f"'{name}' exists, and is neither auto_delete"):
+            link.declare_temporary(name)
+        assert link.temporary(name) is None
+        assert put(link, name)
+    assert (link.depth("stays"), link.depth("REAL")) == (1, 1)
+    link.declare_temporary("goes")
+    link.declare_temporary("goes")
+    with pytest.raises(ChannelError, match="'goes' of this process is auto_delete or exclusive"):
+        link.define("goes", {})
+    assert put(link, "goes")
+    assert link.depth("goes") == 1
+    assert not qm.queues("goes")
 
 
 def test_bindings_route_to_permanent_and_temporary_queues(link: ProcessLink) -> None:

@@ -1,14 +1,17 @@
 """What a supervisor knows of its processes: when the next one begins, and what they have said."""
 
+import errno
 import os
 import signal
 import time
+from typing import NoReturn
 
 import msgspec
+import pytest
 
 from adapter.workers.child import Loaded, PipeLine, Unloadable
 from adapter.workers.figures import WorkFigures
-from adapter.workers.processes import SILENT_S, ForkedProcess, Place, how_it_ended
+from adapter.workers.processes import BLOCKED, SILENT_S, ForkedProcess, Place, fork, how_it_ended
 
 
 def process() -> tuple[ForkedProcess, int]:
@@ -40,20 +43,41 @@ def test_what_has_worked_is_replaced_at_once() -> None:
     assert place.due_s <= time.monotonic()
 
 
+def test_a_fork_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = os.pipe()
+
+    def refuse() -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with monkeypatch.context() as failing:
+        failing.setattr(os, "pipe", lambda: ends)
+        failing.setattr(os, "fork", refuse)
+        with pytest.raises(BlockingIOError):
+            fork(_exit, lambda: None)
+    for end in ends:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(end)
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {*BLOCKED}
+
+
+def _exit(_pipe: int) -> NoReturn:
+    os._exit(0)
+
+
 def test_a_process_is_heard_in_pieces() -> None:
     one, writer = process()
     assert one.hear()
-    say(writer, Loaded(["a.py"]))
+    say(writer, Loaded({"a.py": 1}))
     line = msgspec.json.encode(PipeLine(WorkFigures(done=5))) + b"\n"
     os.write(writer, line[:10])
     assert one.hear()
-    assert (one.files, one.figures, one.is_well) == (["a.py"], None, False)
+    assert (one.files, one.figures, one.is_well) == ({"a.py": 1}, None, False)
     os.write(writer, line[10:])
     assert one.hear()
     assert (one.figures, one.is_well) == (WorkFigures(done=5), True)
     one.heard_s -= SILENT_S + 1
     assert [one.is_well] == [False]
-    say(writer, Unloadable("no", ["b.py"]))
+    say(writer, Unloadable("no", {"b.py": 0}))
     os.close(writer)
     one.hear_all()
     assert one.unloadable == "no"

@@ -33,6 +33,47 @@ adapter.run_worker(handle, "Q", address=sys.argv[1], processes=2, stop_timeout=5
 print("it has returned")
 """
 
+SHORT_OF_PROCESSES = """
+import os
+import sys
+import adapter
+
+left = [2]
+begin = os.fork
+
+
+def fork():
+    if left[0]:
+        left[0] -= 1
+        return begin()
+    left[0] = 9
+    raise BlockingIOError(11, "Resource temporarily unavailable")
+
+
+def handle(message):
+    if message.body == b"poison":
+        os._exit(11)
+    adapter.worker_connection().put("OUT", message.body)
+    qm = adapter.connect(sys.argv[1])
+    qm.put("SHOWN", message.body)
+    qm.get("GO", timeout=30)
+
+
+os.fork = fork
+retry = adapter.Retry(0, then="FAILED")
+adapter.run_worker(handle, "Q", address=sys.argv[1], processes=2, retry=retry)
+"""
+
+SLOW_IMPORT = """
+try:
+    open("begun", "x").close()
+except FileExistsError:
+    pass  # by the other process
+else:
+    open("go").read()  # until it is written to
+    raise ZeroDivisionError
+"""
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
@@ -121,6 +162,27 @@ def test_a_process_that_dies_is_replaced(
         assert worker.stop() == 0
 
 
+def test_a_process_that_cannot_be_started_ends_no_other(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SHORT_OF_PROCESSES)
+    worker = WorkerProcess(manager.address, "copy", log=log)
+    worker._command = [sys.executable, str(program), manager.address]
+    qm.define_queue("GO")
+    with worker:
+        qm.put("Q", b"in hand")
+        await_depth(qm, "SHOWN", 1)
+        qm.put("Q", b"poison")
+        worker.await_log("a process cannot be started: [Errno 11]")
+        await_depth(qm, "FAILED", 1)
+        qm.put("GO", b"")
+        await_depth(qm, "OUT", 1)
+        assert worker.stop() == 0
+    assert (bodies(qm, "FAILED"), bodies(qm, "OUT")) == ([b"poison"], [b"in hand"])
+    assert "was ended by" not in log.read_text()
+
+
 def test_processes_end_when_their_supervisor_is_gone(
     manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
 ) -> None:
@@ -187,6 +249,39 @@ def test_it_is_loaded_anew_when_a_file_changes(
         await_depth(qm, "OUT", 2)
         assert worker.stop() == 0
     assert bodies(qm, "OUT") == [b"1", b"changed"]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_file_that_changes_while_it_is_imported_is_loaded_anew(
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    log: Path,
+    tmp_path: Path,
+    processes: int,
+) -> None:
+    """One process is importing it, and fails then; the other, if there is one, has imported it."""
+    module = tmp_path / "shop.py"
+    text = (TOP / "tests/support/worker_functions.py").read_text()
+    module.write_text(SLOW_IMPORT + text)
+    os.mkfifo(tmp_path / "go")
+    options = ("--reload", "--processes", processes)
+    worker = WorkerProcess(manager.address, "shop:copy", *options, log=log, folder=tmp_path)
+    with worker:
+        until((tmp_path / "begun").exists)
+        until(lambda: len(getters(qm)) == processes - 1)
+        before = {*worker.children()}
+        module.write_text(text.replace("message.body,", "b'changed',"))
+        if processes > 1:
+            worker.await_log("a file has changed")
+        (tmp_path / "go").write_text("")
+        worker.await_log("a file has changed")
+        until(lambda: len({*worker.children()} - before) == processes)
+        until(lambda: len(getters(qm)) == processes)
+        qm.put("Q", b"1")
+        await_depth(qm, "OUT", 1)
+        assert worker.stop() == 0
+    assert bodies(qm, "OUT") == [b"changed"]
+    assert log.read_text().count("a file has changed") == 1
 
 
 def getters(qm: adapter.Connection) -> set[int]:

@@ -108,6 +108,7 @@ def test_a_coroutine_function_that_returns_a_coroutine_is_refused(
         assert group.join(10) == 0
     assert "await it there" in group.problem
     until(lambda: bodies(qm, "Q") == [b"x"])
+    assert [one.backout_count for one in qm.queue("Q").browse()] == [0]
 
 
 def test_a_stop_lets_them_finish_what_they_have_in_hand(

@@ -105,7 +105,7 @@ def test_a_function_that_returns_work_to_be_done_is_refused_and_its_message_stay
     with running(qm, function) as (group, ended):
         assert ended.wait(10)
     assert remedy in group.problem
-    assert bodies(qm, "Q") == [b"x"]
+    assert [(one.body, one.backout_count) for one in qm.queue("Q").browse()] == [(b"x", 0)]
 
 
 def test_a_message_that_fails_while_they_stop_is_left_to_the_next_worker(

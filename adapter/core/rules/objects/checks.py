@@ -217,7 +217,7 @@ def _require_published(qm: QueueManager, asker: Asker, alias: AliasAttributes) -
 def _close(qm: QueueManager, asker: Asker, command: c.Close) -> None:
     """To delete a dynamic queue at its close; who made it may."""
     handle = qm.connections[asker.connection].handles.get(command.handle)
-    if command.delete and isinstance(handle, QueueHandle):
+    if command.delete and isinstance(handle, QueueHandle) and not handle.queue.is_deleted:
         asker.require(a.QUEUE, handle.queue.name, a.DELETE)
 
 

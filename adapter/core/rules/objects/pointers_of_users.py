@@ -50,7 +50,7 @@ class Witness(Asker):
 def decide_inquire(qm: QueueManager, request: Request, command: InquirePointers) -> Decision:
     """Say what leads a user or a group to what it has no right to."""
     check_entity(command.entity, command.entity)
-    principal = Principal(command.entity)
+    principal = Principal(command.entity, groups=tuple(command.groups))
     if command.is_group:
         principal = Principal("", groups=(command.entity,))
     found = [
@@ -97,6 +97,6 @@ def _lacks(
         else:
             given: dict[str, Any] = msgspec.structs.asdict(attributes)
             pointers.check(qm, witness, kind, name, given)
-    except Refusal:  # which the witness has noted, or a target that is not there
+    except Refusal:  # of a target that there cannot be
         pass
     return witness.noted

@@ -225,22 +225,41 @@ def explain(
 
 @auth.command()
 @entities
+@click.option(
+    "--member-of", "memberships", multiple=True, metavar="GROUP",
+    help="A group of each USER in the operating system, a directory or a token, which the queue "
+    "manager knows only while the user is connected; those of its file of groups count anyway.",
+)  # fmt: skip
 @options.queue_manager
 @options.json_output
-def check(users: tuple[str, ...], groups: tuple[str, ...], qmgr: str, as_json: bool) -> None:
+def check(
+    users: tuple[str, ...],
+    groups: tuple[str, ...],
+    memberships: tuple[str, ...],
+    qmgr: str,
+    as_json: bool,
+) -> None:
     """List the objects that lead users and groups to what they have no right to.
 
     Without --user and --group: all that have an authority record. Such an object was defined by an
     administrator, who may want it so, or before mqk asked for rights on what an object leads to.
-    Its definition would be refused today to who has no more than these rights.
+    Its definition would be refused today to who has no more than these rights. Rights that a user
+    has by groups of --member-of are known of users that are named by --user.
     """
+    if memberships and not users:
+        raise click.UsageError("--member-of names groups of users: give --user")
     with connect(qmgr, APPLICATION) as qm:
         named = [(user, False) for user in users] + [(group, True) for group in groups]
         if not named:
             records = qm.authorities().records
             named = sorted({(one.entity, one.is_group) for one in records})
         asked = [
-            (entity, is_group, qm.authority_pointers(**{"group" if is_group else "user": entity}))
+            (
+                *(entity, is_group),
+                qm.authority_pointers(group=entity)
+                if is_group
+                else qm.authority_pointers(entity, groups=memberships),
+            )
             for entity, is_group in named
         ]
     found = [

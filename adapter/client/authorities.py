@@ -213,8 +213,13 @@ class AuthorityAdministration(ChannelRuleAdministration):
         return (yield from ask(self._channel, command, AuthorityExplained))
 
     @Verb
-    def authority_pointers(self, user: str = "", *, group: str = "") -> Steps[PointersFound]:
+    def authority_pointers(
+        self, user: str = "", *, group: str = "", groups: Iterable[str] = ()
+    ) -> Steps[PointersFound]:
         """Return which objects lead a user, or a group, to what it has no right to.
+
+        groups: of the user in the operating system, a directory or a token, as those of
+        explain_authority(): their rights count as the user's.
 
         An alias, a backout queue, a service and other objects that point to another one hand on
         what that one can do. What was defined before mqk asked for rights on the target, or by an
@@ -222,5 +227,8 @@ class AuthorityAdministration(ChannelRuleAdministration):
         with what these do not have.
         """
         names = a.as_text("group", group), a.as_text("user", user)
-        command = ac.InquirePointers(names[0] or names[1], bool(group))
+        of_user = a.as_names(groups, "group")
+        if group and of_user:
+            raise InvalidOption("groups are those of a user: give user, or group alone")
+        command = ac.InquirePointers(names[0] or names[1], bool(group), of_user)
         return (yield from ask(self._channel, command, PointersFound))

@@ -28,6 +28,10 @@ SCHEMA_BYTES_MAX = 512 * 1024
 QUOTED_LENGTH_MAX = 300
 OF_OTHERS = java_form.OF_TYPES - {"type"}
 """What types of other kinds have; Java's parser drops it of a primitive one."""
+TYPES_WITHIN: Mapping[str, str] = MappingProxyType(
+    {"array": "items", "map": "values", "record": "fields", "error": "fields"}
+)
+"""By kind of a type: under which key it has others."""
 
 
 class CompatibilityRule(Struct, frozen=True):
@@ -170,7 +174,10 @@ def unreadable(reader: Schema, writer: Schema) -> list[str]:
 
 
 def _plain(node: Any) -> Any:
-    """Write {"type": "int"} as "int", everywhere, without what a primitive type does not have."""
+    """Write {"type": "int"} as "int", everywhere, without what a primitive type does not have.
+
+    Properties are no types, whatever they look like: they stay as they are.
+    """
     if isinstance(node, list):
         return [_plain(one) for one in node]
     if not isinstance(node, dict):
@@ -179,21 +186,20 @@ def _plain(node: Any) -> Any:
     if isinstance(kind, str) and kind in java_form.PRIMITIVES:
         kept = {key: value for key, value in node.items() if key not in OF_OTHERS}
         return kind if len(kept) == 1 else kept
-    return {key: _plain_part(key, value) for key, value in node.items()}
-
-
-def _plain_part(key: str, value: Any) -> Any:
-    """Write what a type, or a field, says under a key."""
-    if key == "fields" and isinstance(value, list):
-        return [_plain_field(one) for one in value]
-    return value if key == "default" else _plain(value)
+    part = TYPES_WITHIN.get(kind) if isinstance(kind, str) else "type"
+    if part not in node:
+        return node
+    within = node[part]
+    if part == "fields" and isinstance(within, list):
+        return node | {part: [_plain_field(one) for one in within]}
+    return node | {part: _plain(within)}
 
 
 def _plain_field(field: Any) -> Any:
     """Write a field, which has a name although its type may be primitive."""
-    if not isinstance(field, dict):
+    if not isinstance(field, dict) or "type" not in field:
         return field
-    return {key: _plain_part(key, value) for key, value in field.items()}
+    return field | {"type": _plain(field["type"])}
 
 
 def _first_words(error: BaseException) -> str:

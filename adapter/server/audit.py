@@ -144,13 +144,14 @@ class AuditTrail:
     def denied(self, denial: Denial, party: Party | None) -> None:
         """Note which authority was missing: the client hears the reason and the name alone.
 
-        acting_as: the user whose authority it is, if that is another one than the client's.
+        acting_as: the user whose authority it is, if that is another one than the client's; of what
+        no client asks for, as a report or what arrives, always.
         """
         facts = {
             "command": denial.command, "object": denial.name, "object_type": denial.object_type,
             "missing": " ".join(words_of(denial.missing)), **by(denial.connection, party),
         }  # fmt: skip
-        if party is not None and party.user != denial.user:
+        if party is None or party.user != denial.user:
             facts["acting_as"] = denial.user
         log.warning("not authorized", **facts)
         name = facts.pop("object")

@@ -1,8 +1,9 @@
 """Visitors: who asks over HTTP, and whether the queue manager lets that be done.
 
-Who a visitor is, admission decides; what it may do, core says. While no requests are served that
-is not known, so that nothing is allowed that could be refused. This module must not know what is
-served.
+Who a visitor is, admission decides; what it may do, core says. While no requests are served neither
+channel rules nor authority records are known: what needs an authority waits, and what needs none,
+as the pages for monitoring, is for each visitor that has proved who it is, so that a standby can be
+watched. This module must not know what is served.
 """
 
 from __future__ import annotations

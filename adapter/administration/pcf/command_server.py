@@ -41,7 +41,7 @@ from adapter.client.connection import ClientOptions, Connection, connect_in_proc
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.contract.details import NO_USER, THE_QUEUE_MANAGER
+from adapter.core.contract.details import AND_CONTEXT, NO_USER, THE_QUEUE_MANAGER
 from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
@@ -313,7 +313,8 @@ def _put(qm: Connection, queue: str, messages: Iterable[Message]) -> None:
 
 def _put_by_queue_manager(qm: Connection, request: Message) -> PutMessages:
     """Return what puts to the queue of the replies by the authorities of who put the request."""
-    putter = request.details.putter if request.details is not None else ""
+    kept = request.details.putter if request.details is not None else ""
+    putter = kept.removeprefix(AND_CONTEXT)  # a refusal has nothing of what the request says
     if putter == THE_QUEUE_MANAGER:
         return partial(_put, qm, request.reply_to)
     return partial(put_for, qm, putter or request.user or NO_USER, request.reply_to)

@@ -70,11 +70,12 @@ class ExplainAuthority(Struct, array_like=True, tag=54):
 class InquirePointers(Struct, array_like=True, tag=58):
     """Ask which objects lead a user, or with is_group a group, to what it has no right to.
 
-    The answer is PointersFound.
+    groups: of the user. The answer is PointersFound.
     """
 
     entity: str
     is_group: bool = False
+    groups: Names = []
 
 
 class PermissionChange(Struct, array_like=True):

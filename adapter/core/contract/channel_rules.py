@@ -47,6 +47,8 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
 }
 """By kind: the fields that may be given; an address of a queue manager is not known."""
 ANY: Final = "*"
+_MAPPED: Final = re.compile("(?:0{1,4}:){5}ffff:", re.IGNORECASE)
+"""Begins a pattern of IPv6 that no address fits: of such hosts the one of IPv4 is compared."""
 _PART: Final = re.compile(r"[0-9a-fA-F]{1,4}(?:-[0-9a-fA-F]{1,4})?")
 _PRINTABLE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
 
@@ -197,9 +199,12 @@ def is_address_pattern(text: str) -> bool:
     """Whether a text means addresses that there can be: a record that fits none protects nothing.
 
     It has four parts, or eight of IPv6, each *, a number, or a range; * at the end is all others.
+    Addresses of IPv4 that are written as such of IPv6 are compared as those of IPv4.
 
     >>> [is_address_pattern(one) for one in ("10.1.2-7.*", "fd00:*", "::1")]
     [True, True, True]
+    >>> [is_address_pattern(one) for one in ("::ffff:10.1.2.3", "0:0:0:0:0:ffff:*")]
+    [True, False]
     >>> [is_address_pattern(one) for one in ("10.1.2", "300.1.1.1", "10.9-7.*", "fd00::1-5")]
     [False, False, False, False]
     """
@@ -210,7 +215,8 @@ def is_address_pattern(text: str) -> bool:
             return ipaddress.ip_address(text).version == 6
         except ValueError:
             return False
-    return _are_parts([one for one in text.split(":") if one], 8, 0xFFFF)
+    parts = [one for one in text.split(":") if one]
+    return not _MAPPED.match(text) and _are_parts(parts, 8, 0xFFFF)
 
 
 def _are_parts(parts: list[str], count: int, most: int) -> bool:

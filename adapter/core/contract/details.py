@@ -29,6 +29,10 @@ THE_QUEUE_MANAGER: Final = "\0"
 """The putter of what is put with every authority: no user can have this name."""
 NO_USER: Final = "\1"
 """The putter of what a client put that has not proved who it is."""
+AND_CONTEXT: Final = "\2"
+"""Begins the putter of what was put with the context of another user, who has to have each right
+too.
+"""
 
 
 class Details(Struct, array_like=True, gc=False):
@@ -41,8 +45,7 @@ class Details(Struct, array_like=True, gc=False):
     put_date_time: MQMD.PutDate and PutTime, 8 characters each with their blanks, if a program said
     them, NO_DATE_TIME if it asked for no context; else empty, and they are those of
     Message.put_time_ms. putter: by whose authorities what the queue manager puts for the message is
-    put, if that is not the user of its context: who put it, THE_QUEUE_MANAGER or NO_USER. Programs
-    cannot set it.
+    put, if that is not the user of its context: see putters_of. Only operators can set it.
     """
 
     accounting_token: bytes = b""
@@ -55,3 +58,15 @@ class Details(Struct, array_like=True, gc=False):
     priority_asked: int = NONE_ASKED
     put_date_time: str = ""
     putter: str = ""
+
+
+def putters_of(user: str, details: Details | None) -> tuple[str, ...]:
+    """Return the users who all have to have the right to put what a message causes; "": who has not
+    proved a user. None of them: no right is needed.
+
+    user: of the message's context.
+    """
+    putter = details.putter if details is not None else ""
+    who = putter.removeprefix(AND_CONTEXT)
+    own = () if who == THE_QUEUE_MANAGER else ("" if who == NO_USER else who or user,)
+    return own if who == putter else (*own, user)

@@ -109,11 +109,10 @@ def fits_host(pattern: str, host: str) -> bool:
     >>> fits_host("fd00:*", "fd00::1")
     True
     """
-    by = ":" if ":" in pattern else "."
     if pattern == ANY:
         return bool(host)
     known = _parts_of(host)
-    wanted = _pattern_parts(pattern, by)
+    by, wanted = _pattern_parts(pattern)
     if known is None or known[0] != by:
         return False
     numbers = known[1]
@@ -125,12 +124,15 @@ def fits_host(pattern: str, host: str) -> bool:
     return all(_fits_part(one, number, base) for one, number in zip(wanted, numbers, strict=True))
 
 
-def _pattern_parts(pattern: str, by: str) -> list[str]:
-    """Return the parts of a pattern; one of IPv6 that is an address is written out."""
+def _pattern_parts(pattern: str) -> tuple[str, list[str]]:
+    """Return what is between the parts of a pattern, and these; one of IPv6 that is an address is
+    written out, and as one of IPv4 if it means that: as hosts are.
+    """
+    by = ":" if ":" in pattern else "."
     if by == ":" and ANY not in pattern and "-" not in pattern:
-        known = _parts_of(pattern)
-        return [f"{one:x}" for one in known[1]] if known is not None else []
-    return [one for one in pattern.split(by) if one]
+        by, numbers = _parts_of(pattern) or (by, [])
+        return by, [f"{one:x}" if by == ":" else str(one) for one in numbers]
+    return by, [one for one in pattern.split(by) if one]
 
 
 def _parts_of(host: str) -> tuple[str, list[int]] | None:

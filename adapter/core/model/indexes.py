@@ -3,8 +3,8 @@
 An index over an id, or a watch that keeps views, is made on first use and is then shown each
 message that comes or goes. Both find messages that are not in memory, too: a watch and a paged
 index read all of those once, page by page, and say by PageNeeded which page they need next.
-Nothing is kept for an id or a condition that no request has asked for. This module does not know
-what an id or a view is for.
+Nothing is kept for an id or a condition that no request has asked for, nor for one that was asked
+for long ago. This module does not know what an id or a view is for.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ from adapter.core.contract.stored import Stored
 from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import START, PagedIndex, Skips
 from adapter.core.model.places import Places
-from adapter.core.model.views import AT_ONCE_COST, SLICE_COST, Selected, View, Watch
+from adapter.core.model.views import AT_ONCE_COST, SLICE_COST, Selected, Watch
 
 AnyWatch = TypeVar("AnyWatch", bound=Watch)
 KeyOf = Callable[[Stored], bytes | None]
 """What an id is of a message; None if the message cannot be found by it."""
-WATCHES_MAX: Final = 64
-"""Each message that comes or goes is shown to each of them. The one not used for longest goes."""
+USED_MAX: Final = 128
+"""Indexes and watches together: each message that comes or goes is shown to each of them. The one
+not used for longest goes. So many are a watch and an index for each selection that there may be."""
 
 
 class Indexes:
     """The indexes and watches of one store. is_used: whether there is any."""
 
-    __slots__ = ("_by_id", "_keys", "_lanes", "_paged", "_passed", "_store", "_watches", "is_used")
+    __slots__ = (
+        *("_by_id", "_keys", "_lanes", "_paged", "_passed", "_store", "_used", "_watches"),
+        "is_used",
+    )
 
     def __init__(self, store: str, lanes: list[Lane]) -> None:
         self._store = store
@@ -43,7 +47,9 @@ class Indexes:
         self._paged: dict[str, PagedIndex] = {}
         """Messages that are not in memory, by the name of the id."""
         self._watches: dict[str, Watch] = {}
-        """By name; the last ones used come last."""
+        """By name."""
+        self._used: dict[str, None] = {}
+        """Names of indexes and watches; the last ones used come last."""
         self._passed: set[Place] = set()
         """Paged-out messages that watches have seen, and that are about to be removed."""
         self.is_used = False
@@ -71,10 +77,10 @@ class Indexes:
         if index is None:
             index = self._by_id[name] = {}
             self._keys[name] = key = key or partial(_id_of, name)
-            self.is_used = True
             for lane in reversed(self._lanes):
                 for stored in lane.available:
                     _add(index, key(stored), stored)
+        self._use(name)
         places = index.get(value)
         loaded = places.after(after) if places is not None else iter(())
         paged = self._first_paged(name, value, after, skips)
@@ -109,34 +115,47 @@ class Indexes:
 
         Raises PageNeeded until it has seen all of the available messages.
         """
-        found = self._watches.pop(name, None)
+        found = self._watches.get(name)
         if found is None:
-            found = make()
+            found = self._watches[name] = make()
             found.begin(self._lanes)
-            if len(self._watches) >= WATCHES_MAX:
-                del self._watches[next(iter(self._watches))]
-        self._watches[name] = found
-        self.is_used = True
+        self._use(name)
         found.judge(AT_ONCE_COST)
         following = self.unindexed(name)
         if following is not None:
             raise following
         return cast("AnyWatch", found)
 
-    def seen(self, name: str) -> View | None:
-        """Return the view of a watch, if that has seen all of the messages."""
+    def _use(self, name: str) -> None:
+        """Note that an index or a watch is used now, and forget one if there are too many."""
+        self.is_used = True
+        self._used.pop(name, None)
+        self._used[name] = None
+        if len(self._used) > USED_MAX:
+            oldest = next(iter(self._used))
+            if oldest in self._watches:
+                self.forget(oldest)  # and the indexes that ask what it has seen
+            else:
+                self._forget_one(oldest)
+
+    def selects(self, name: str, stored: Stored) -> bool | None:
+        """Whether the watch of a selection has a message, whose content is at hand, in its view;
+        None if it cannot say so.
+        """
         found = self._watches.get(name)
-        if not isinstance(found, Selected) or self.unindexed(name) is not None:
-            return None
-        return found.view
+        return found.has(stored) if isinstance(found, Selected) else None
 
     def forget(self, name: str) -> None:
         """Forget the watch of a name, and all whose name ends with it."""
-        for one in [one for one in self._watches if one.endswith(name)]:
-            del self._watches[one]
-        for one in [one for one in self._by_id if one.endswith(name)]:
-            del self._by_id[one], self._keys[one]
-            self._paged.pop(one, None)
+        for one in [one for one in self._used if one.endswith(name)]:
+            self._forget_one(one)
+
+    def _forget_one(self, name: str) -> None:
+        del self._used[name]
+        self._watches.pop(name, None)
+        if self._by_id.pop(name, None) is not None:
+            del self._keys[name]
+            self._paged.pop(name, None)
 
     def forget_passed(self) -> None:
         """Forget what watches know for the sake of requests that wait: none waits."""
@@ -223,16 +242,19 @@ class Indexes:
         if place in self._passed:
             self._passed.remove(place)
         else:
-            self._watches.clear()
+            self.forget_watches()
 
     def forget_watches(self) -> None:
-        """Forget the watches: messages have gone without their content being looked at."""
-        self._watches.clear()
+        """Forget the watches, and the indexes that ask what they have seen: messages have gone
+        without their content being looked at.
+        """
+        for name in list(self._watches):
+            self.forget(name)
 
     def forget_paged(self) -> None:
         """Forget what must have seen each paged-out message: some have come back unseen."""
         self._paged.clear()
-        self._watches.clear()
+        self.forget_watches()
 
     def _remove(self, stored: Stored) -> None:
         for name, index in self._by_id.items():

@@ -249,16 +249,31 @@ class Selected(Watch):
 
     def judge(self, most: int) -> bool:
         while self._unjudged and most > 0:
-            place = next(iter(self._unjudged))
-            stored = self._unjudged.pop(place)
+            stored = self._unjudged[next(iter(self._unjudged))]
             most -= self._cost(stored.message)
-            if not self._fits(stored.message):
-                continue
-            if not place[2] and place[1] in self._lanes[-place[0]].paged:
-                self.view.add_paged(place)
-            else:
-                self.view.add(stored)
+            self._judge(stored)
         return bool(self._unjudged)
+
+    def has(self, stored: Stored) -> bool | None:
+        """Whether a message, whose content is at hand, is in the view; it is judged now if it was
+        not before. None: it is one that is still to be read.
+        """
+        place = stored.place
+        if not place[2] and place[1] in self.unread[-place[0]]:
+            return None
+        if place in self._unjudged:
+            self._judge(stored)
+        return self.view.has(place)
+
+    def _judge(self, stored: Stored) -> None:
+        place = stored.place
+        del self._unjudged[place]
+        if not self._fits(stored.message):
+            return
+        if not place[2] and place[1] in self._lanes[-place[0]].paged:
+            self.view.add_paged(place)
+        else:
+            self.view.add(stored)
 
     def _cost(self, message: MessageData) -> int:
         """What it costs at most to look at a message, in microseconds."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.errors import NotAuthorized
+from adapter.errors import InvalidOption, NotAuthorized
 from adapter.server import credentials
 from adapter.testing import TestQueueManager, queue_manager
 from tests.support.passwords import hash_cheaply
@@ -101,6 +101,11 @@ def test_what_leads_to_more_than_is_granted_is_listed(
         ],
     }
     assert operator("auth", "check", "--group", "staff").out.splitlines()[1:] == []
+    of_staff = ("auth", "check", "--user", "bob", "--member-of", "staff")
+    assert operator(*of_staff).out.splitlines()[1:] == []
+    assert operator("auth", "check", "--member-of", "staff").status == 2
+    with checking.connect() as qm, pytest.raises(InvalidOption, match="groups are those of a user"):
+        qm.authority_pointers(group="staff", groups=["staff"])
 
 
 def test_an_answer_is_explained(operator: Mqk) -> None:

@@ -81,6 +81,29 @@ def test_a_schema_is_kept_without_blanks_and_with_its_docs_and_defaults() -> Non
     )
 
 
+INT_OF_A_PROPERTY = '{"type":"int","doc":"x","size":3}'
+PROPERTY = f'"items":{INT_OF_A_PROPERTY},"p":{INT_OF_A_PROPERTY},"q":[{{"type":"string"}}]'
+INNER = '{"type":"int"}'
+WITH_PROPERTIES = (
+    f'{{"type":"record","name":"R",{PROPERTY},"fields":[]}}',
+    f'{{"type":"record","name":"R","fields":[{{"name":"f",{PROPERTY},"type":%s}}]}}',
+    f'{{"type":"array","values":{INNER},"fields":[{INNER}],"p":{INT_OF_A_PROPERTY},"items":%s}}',
+    f'{{"type":"map","p":{INT_OF_A_PROPERTY},"values":%s}}',
+    f'{{"type":"enum","name":"E","symbols":["A"],"p":{INT_OF_A_PROPERTY}}}',
+    f'{{"type":"int","p":{INT_OF_A_PROPERTY}}}',
+    f'["null",{{"type":"map","p":{INT_OF_A_PROPERTY},"values":["null",%s]}}]',
+)
+
+
+@pytest.mark.parametrize("text", WITH_PROPERTIES)
+def test_properties_stay_as_they_were_written(text: str) -> None:
+    """Types become plain, at every place that has one; what only looks like a type does not."""
+    written, plain = text.replace("%s", INNER), text.replace("%s", '"int"')
+    assert avro_schema.canonical(written) == plain
+    assert avro_schema.canonical(plain) == plain
+    assert avro_schema.identity(written) == avro_schema.identity(plain)
+
+
 def test_the_order_of_what_a_type_says_makes_no_other_schema() -> None:
     one, two = '{"type":"fixed","name":"F","size":4}', '{"size":4,"name":"F","type":"fixed"}'
     assert avro_schema.identity(one) == avro_schema.identity(two)

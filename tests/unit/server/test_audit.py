@@ -400,13 +400,14 @@ def test_refusals_without_end_do_not_fill_the_ledger() -> None:
         for _ in range(audit.FAILURES_MAX + 20):
             kept.not_authenticated("ann", "192.0.2.1:5", "shop", why)
         now_s[0] = audit.FAILURES_S
-        kept.denied(Denial(1, "ann", "Open", "queue", "Q", a.GET), None)
+        kept.denied(Denial(0, "ann", "Report", "queue", "Q", a.PUT), None)
         await asyncio.sleep(0)
         return notes
 
     notes = asyncio.run(refuse())
     assert len(notes) == audit.FAILURES_MAX + 1
     assert (notes[-1].kind, notes[-1].details["left_out"]) == (on_record.NOT_AUTHORIZED, "20")
+    assert notes[-1].details["acting_as"] == "ann", "no client of its own asks for it"
 
 
 def test_a_note_is_of_bounded_length() -> None:

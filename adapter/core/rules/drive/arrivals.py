@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from adapter.core.contract import records as r
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
-from adapter.core.contract.authorities import SERVICE
 from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.commands import AskLowest, Request
 from adapter.core.contract.message import MessageData
@@ -71,7 +70,7 @@ def _of_conversation(arriving: Arriving, arrival: Arrival) -> str:
         header is None
         or receiver is None
         or header.message_type in OF_SYSTEM
-        or receiver.may_put(SERVICE, header.service, message.user)
+        or receiver.may_send(header.service, message.user)
     ):
         broker_delivery.deliver(arriving.conversations, message)
     else:

@@ -62,7 +62,7 @@ def arrive(
             letter = as_bytes(plan.qm, message.body, plan.now_ms)
         reason = plan.bury([letter], to.queue, arrival.code or code, to.queue_manager)
     else:
-        if receiver is not None and not receiver.may_put_to(to, message.user):
+        if receiver is not None and not receiver.may_put(to.queue, to.queue_manager, message.user):
             target = Target(reason=Reason.AUTHORITY_MISSING)
         reason = plan.send(target, message)
         if reason is Reason.ALIAS_BASE_TYPE_ERROR:

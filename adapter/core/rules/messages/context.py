@@ -57,7 +57,9 @@ def settle(
     asked = command.options & CONTEXT_OPTIONS
     if asked:
         _settle_asked(connection, command, handle, asked)
-        putters.note(qm, connection.party.principal, command.messages)
+        is_identified = asked & (SET_IDENTITY | PASS_IDENTITY)
+        note = putters.note_identified if is_identified else putters.note
+        note(qm, connection.party.principal, command.messages)
         return
     context: MessageContext | None = None
     user, application = connection.party.principal.user, connection.party.application
@@ -105,7 +107,7 @@ def _settle_asked(
             write_identity(message, identity)
         if not asked & SET_ORIGIN:
             write_origin(message, origin)
-        if message.details is not None:
+        if message.details is not None and not asked & (SET_IDENTITY | PASS_IDENTITY):
             message.details.putter = ""
 
 

@@ -4,8 +4,9 @@ A report, and an acknowledgment or a dead letter of MSMQ, go to a queue that the
 so does the reply to a command of PCF whose user may not connect. They reach it only if who put the
 message may put there itself; who may only get from there gets them without the data of the message.
 That is the user of the connection that put it, or by whose authorities it was put when it came from
-another queue manager: the message keeps it where its context says otherwise. It is asked when the
-report is made, and only where authorities are checked.
+another queue manager: the message keeps it where its context says otherwise. Who puts a message
+with the context of another user, as a program that forwards it does, lends it no rights: both users
+have to have them. It is asked when the report is made, and only where authorities are checked.
 
 Groups that a proof brought along count as they were at the last connection of the user, as long as
 the queue manager runs. This module does not know what becomes of what does not reach its queue.
@@ -20,10 +21,12 @@ from msgspec.structs import replace
 
 from adapter.core.contract import authorities as a
 from adapter.core.contract.details import (
+    AND_CONTEXT,
     APPL_TYPE_DEFAULT,
     NO_USER,
     THE_QUEUE_MANAGER,
     Details,
+    putters_of,
 )
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Principal, Proof
@@ -35,7 +38,7 @@ from adapter.core.model.report import (
     EXPIRATION,
     REQUEST,
 )
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import put_rights, routes
 from adapter.core.rules.primitives.access import Asker
 
 KINDS: Final = EXCEPTION | EXPIRATION | CONFIRM_ON_ARRIVAL | CONFIRM_ON_DELIVERY
@@ -67,23 +70,47 @@ def note(qm: QueueManager, principal: Principal, messages: list[MessageData]) ->
             _keep(message, putter)
 
 
+def note_identified(qm: QueueManager, principal: Principal, messages: list[MessageData]) -> None:
+    """The same of messages whose identity is set or passed: two users have to have rights then, who
+    puts the message and who it says. With the message an operator forwards what was kept of it.
+    """
+    own = THE_QUEUE_MANAGER if principal.is_privileged else _mark_of(principal.user)
+    for message in messages:
+        kept = _forget(message)
+        if not qm.authorities.are_checked:
+            continue
+        if principal.is_privileged and kept:
+            _keep(message, kept)
+        elif message.user and message.user == principal.user:
+            note(qm, principal, [message])
+        else:
+            _keep(message, AND_CONTEXT + own)
+
+
 def note_arrived(qm: QueueManager, message: MessageData, user: str | None) -> None:
     """Keep by whose authorities a message was put that came from elsewhere.
 
     user: whose; None: the queue manager's own. What the message says itself is not believed.
     """
-    details = message.details
-    if details is not None and details.putter:
-        message.details = replace(details, putter="")
+    _forget(message)
     if not qm.authorities.are_checked:
         return
     if user != message.user:
         _keep(message, THE_QUEUE_MANAGER if user is None else _mark_of(user))
 
 
+def _forget(message: MessageData) -> str:
+    """Take from a message what it says of its putter, and return it."""
+    details = message.details
+    if details is None or not details.putter:
+        return ""
+    message.details = replace(details, putter="")
+    return details.putter
+
+
 def _mark_of(user: str) -> str:
     """Return how a message says that a user counts. No proof makes a control character a user."""
-    return NO_USER if user in ("", THE_QUEUE_MANAGER) else user
+    return NO_USER if user[:1] in ("", THE_QUEUE_MANAGER, AND_CONTEXT) else user
 
 
 def _keep(message: MessageData, putter: str) -> None:
@@ -100,44 +127,27 @@ def _keep(message: MessageData, putter: str) -> None:
     message.details = replace(known, putter=putter)
 
 
-def asker_for(qm: QueueManager, message: MessageData, what: str) -> Asker | None:
-    """Return who is asked for the right to put what a message causes; None: no right is needed.
-
-    what: how the log calls it.
-    """
-    if not qm.authorities.are_checked:
-        return None
-    details = message.details
-    putter = details.putter if details is not None else ""
-    if putter == THE_QUEUE_MANAGER:
-        return None
-    user = putter or message.user
-    return asker_of_user(qm, "" if putter == NO_USER else user, what)
-
-
 def asker_of_user(qm: QueueManager, user: str, what: str) -> Asker:
     """Return who is asked if the queue manager acts for a user. what: how the log calls it."""
     groups = qm.authorities.groups_last_seen(user)
     return Asker(qm, 0, Principal(user, Proof.CONTEXT, groups), what)
 
 
-def reach(qm: QueueManager, message: MessageData, to: str, queue_manager: str) -> Reach:
-    """Say how much of a report about a message reaches the queue that it names.
+def reach(
+    qm: QueueManager, message: MessageData, to: str, queue_manager: str = "", what: str = "Report"
+) -> Reach:
+    """Say how much of what a message causes reaches the queue that it names.
 
-    What is missing is noted for the log.
+    what: how the log calls it, in which what is missing is noted.
     """
-    asker = asker_for(qm, message, "Report")
-    if asker is None:
-        return Reach.WHOLE
-    return reach_of(asker, *routes.right_to_put(qm, to, queue_manager))
-
-
-def reach_of(asker: Asker, name: str, bits: int = a.PUT) -> Reach:
-    """Say how much of what is put for who asks reaches a queue. bits: all that a put needs."""
-    missing = asker.missing(a.QUEUE, name, bits)
-    if not missing:
-        return Reach.WHOLE
-    if asker.may(a.QUEUE, name, a.GET):
-        return Reach.WITHOUT_DATA
-    asker.refusal(a.QUEUE, name, missing)
-    return Reach.NOTHING
+    found = Reach.WHOLE
+    users = putters_of(message.user, message.details) if qm.authorities.are_checked else ()
+    for user in users:
+        asker = asker_of_user(qm, user, what)
+        if not any(put_rights.missing(qm, asker, to, queue_manager)):
+            continue
+        if not asker.may(a.QUEUE, routes.checked_name(qm, to, queue_manager), a.GET):
+            put_rights.lacks(qm, asker, to, queue_manager)
+            return Reach.NOTHING
+        found = Reach.WITHOUT_DATA
+    return found

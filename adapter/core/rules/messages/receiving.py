@@ -18,11 +18,10 @@ from adapter.core.attributes.objects import AUTO_RECEIVER, KAFKA_RECEIVER, Chann
 from adapter.core.contract import authorities as a
 from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.parties import Principal, Proof
-from adapter.core.contract.transmission import Transmission
 from adapter.core.model.channel_rules import Caller
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.references import RECEIVER
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import put_rights, routes
 from adapter.core.rules.primitives.access import Asker
 
 COMMAND: Final = "Receive"
@@ -44,31 +43,39 @@ class ReceiverAuthority:
         self._by_context = by_context
         self._may_none = may_none
 
-    def may_put(self, object_type: str, name: str, user: str) -> bool:
-        """Whether a message may be put to an object. user: in its context.
+    def may_put(self, name: str, queue_manager: str, user: str) -> bool:
+        """Whether a message may be put where a name leads. user: in its context.
 
         What is missing is noted for the log.
         """
+        checked = routes.checked_name(self._qm, name, queue_manager)
+        return self._may_set_context(a.QUEUE, checked) and not put_rights.lacks(
+            self._qm, self._putter(user), name, queue_manager
+        )
+
+    def may_send(self, service: str, user: str) -> bool:
+        """The same of a message of Service Broker."""
+        putter = self._putter(user)
+        return self._may_set_context(a.SERVICE, service) and not putter.lacks(
+            a.SERVICE, service, a.PUT
+        )
+
+    def _may_set_context(self, object_type: str, name: str) -> bool:
+        """Whether what is put to an object may keep its context, if anything may be put at all."""
         own = self._own
         if self._may_none:
             own.refusal(object_type, name, a.PUT)
             return False
         on_manager = a.SET_ALL | a.ALTERNATE_USER if self._by_context else a.SET_ALL
         on_object = a.SET_ALL & a.APPLICABLE[object_type]
-        putter = own.instead(user) if self._by_context else own
-        return not any(
-            asker.lacks(of, called, bits)
-            for asker, of, called, bits in (
-                (own, a.QUEUE_MANAGER, self._qm.name, on_manager),
-                (own, object_type, name, on_object),
-                (putter, object_type, name, a.PUT),
-            )
+        return not (
+            own.lacks(a.QUEUE_MANAGER, self._qm.name, on_manager)
+            or own.lacks(object_type, name, on_object)
         )
 
-    def may_put_to(self, to: Transmission, user: str) -> bool:
-        """Whether a message of MQ may be put where it is to go."""
-        name = routes.checked_name(self._qm, to.queue, to.queue_manager)
-        return self.may_put(a.QUEUE, name, user)
+    def _putter(self, user: str) -> Asker:
+        """Return by whose authorities a message is put. user: in its context."""
+        return self._own.instead(user) if self._by_context else self._own
 
     def putter(self, user: str) -> str | None:
         """Return whose authorities count for what a message causes; None: the queue manager's own.

@@ -14,7 +14,6 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB, QUOTA_UNLIMITED_KB
-from adapter.core.contract.authorities import QUEUE
 from adapter.core.contract.format_names import (
     COMPUTER_JOURNAL,
     DEAD_LETTERS,
@@ -243,10 +242,7 @@ def _reach(qm: QueueManager, message: MessageData, name: FormatName, what: str) 
     """Say how much of what a message causes reaches a queue that it names: by the authorities of
     who sent it.
     """
-    asker = putters.asker_for(qm, message, what)
-    if asker is None:
-        return Reach.WHOLE
-    return putters.reach_of(asker, queues.checked_name(qm, name))
+    return putters.reach(qm, message, queues.checked_name(qm, name), what=what)
 
 
 _ASKS = {
@@ -355,8 +351,8 @@ def arrive(plan: Plan, message: MessageData, receiver: ReceiverAuthority | None 
         put(plan, _own_dead_letters(plan, arrived), arrived)
         return
     name = FormatName(computers.computer_of(plan.qm), target.queue)
-    key = name.base if queues.of_mq(plan.qm, name) is None else name.of_mq
-    if receiver is not None and not receiver.may_put(QUEUE, key, message.user):
+    checked = queues.checked_name(plan.qm, name)
+    if receiver is not None and not receiver.may_put(checked, "", message.user):
         fail(plan, arrived, ACCESS_DENIED)
     else:
         deliver(plan, name, arrived)

@@ -15,7 +15,6 @@ from typing import Any
 from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.contract.authorities import PUT, SET_ALL
 from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
@@ -88,28 +87,10 @@ def checked_name(qm: QueueManager, name: str, queue_manager: str) -> str:
     Of a queue of another queue manager it is the one that was named with it. Where that name leads
     back here, the queue's own name counts.
     """
-    return name if _is_here(qm, queue_manager) else queue_manager
+    return name if is_here(qm, queue_manager) else queue_manager
 
 
-def of_transmissions(qm: QueueManager, name: str, queue_manager: str) -> int:
-    """Return what a put needs beside PUT: messages on a transmission queue have the context of
-    their header. Also behind an alias.
-    """
-    if not qm.transmission_queues or not _is_here(qm, queue_manager):
-        return 0
-    alias = qm.objects.get(("alias", name))
-    if isinstance(alias, AliasAttributes) and alias.target_type == "QUEUE":
-        name = alias.target
-    return SET_ALL if name in qm.transmission_queues else 0
-
-
-def right_to_put(qm: QueueManager, name: str, queue_manager: str) -> tuple[str, int]:
-    """Return on which object a put by these names asks for a right, and for which authorities."""
-    bits = PUT | of_transmissions(qm, name, queue_manager)
-    return checked_name(qm, name, queue_manager), bits
-
-
-def _is_here(qm: QueueManager, queue_manager: str) -> bool:
+def is_here(qm: QueueManager, queue_manager: str) -> bool:
     """Whether the name of a queue manager, or an alias of one, means this one."""
     alias = qm.objects.get((REMOTE, queue_manager))
     if isinstance(alias, RemoteAttributes) and queue_manager != qm.name:

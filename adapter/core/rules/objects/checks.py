@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes
+from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -28,9 +28,9 @@ from adapter.core.model.authorities import is_generic
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.topics import SubscriptionState
-from adapter.core.rules.network import exports, routes, topic_strings
+from adapter.core.rules.network import exports, put_rights, topic_rights, topic_strings
 from adapter.core.rules.objects import checks_of_faces as faces
-from adapter.core.rules.objects import pointers, subscription_rights, topic_rights
+from adapter.core.rules.objects import pointers, subscription_rights
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.access import Asker
 from adapter.core.rules.primitives.decision import Decision, connection_of
@@ -195,29 +195,17 @@ def _open(qm: QueueManager, asker: Asker, command: c.Open) -> None:
         name = exports.name_of(command.kafka_topic)
         if name not in qm.exports:
             asker.require("export", name, a.CREATE)
+        asker.require(a.QUEUE, name, bits)
     else:
-        if command.modes & c.OUTPUT:
-            bits |= routes.of_transmissions(qm, name, command.queue_manager)
-        name = routes.checked_name(qm, name, command.queue_manager)
-    asker.require(a.QUEUE, name, bits)
+        put_rights.require(qm, asker, name, command.queue_manager, bits)
     if contexts:
         asker.require(a.QUEUE_MANAGER, qm.name, contexts)
-    alias = qm.objects.get(("alias", name))
-    if isinstance(alias, AliasAttributes) and command.modes & c.OUTPUT:
-        _require_published(qm, asker, alias)
-
-
-def _require_published(qm: QueueManager, asker: Asker, alias: AliasAttributes) -> None:
-    """What is put to the alias of a topic is published: that is a right on the topic."""
-    if alias.target_type == "TOPIC" and ("topic", alias.target) in qm.objects:
-        topic = topic_strings.full_string(qm, alias.target, "")
-        topic_rights.require(qm, asker, topic, a.PUBLISH)
 
 
 def _close(qm: QueueManager, asker: Asker, command: c.Close) -> None:
     """To delete a dynamic queue at its close; who made it may."""
     handle = qm.connections[asker.connection].handles.get(command.handle)
-    if command.delete and isinstance(handle, QueueHandle):
+    if command.delete and isinstance(handle, QueueHandle) and not handle.queue.is_deleted:
         asker.require(a.QUEUE, handle.queue.name, a.DELETE)
 
 

@@ -22,6 +22,7 @@ from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog, views
 from adapter.core.rules.msmq import computers, queues
+from adapter.core.rules.network import put_rights
 from adapter.core.rules.objects import pointers
 from adapter.core.rules.primitives.access import Asker
 
@@ -50,7 +51,7 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
             bits |= bit
     computer = command.computer or computers.computer_of(qm)
     for name in format_names.parse_all(command.name, computer):
-        asker.require(a.QUEUE, queues.checked_name(qm, name), bits)
+        put_rights.require(qm, asker, queues.checked_name(qm, name), bits=bits)
 
 
 def _create(qm: QueueManager, asker: Asker, command: m.MsmqCreate) -> None:

@@ -26,8 +26,7 @@ from adapter.core.contract import authorities as a
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import to_exports
-from adapter.core.rules.network import routes
-from adapter.core.rules.objects import topic_rights
+from adapter.core.rules.network import put_rights, routes, topic_rights
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.access import Asker
 
@@ -46,11 +45,6 @@ def check(qm: QueueManager, asker: Asker, kind: str, name: str, given: Given) ->
         rule(qm, asker, name, given)
 
 
-def require_put(qm: QueueManager, asker: Asker, queue: str, queue_manager: str = "") -> None:
-    """Ask for the right to put to a queue, by the name that leads there."""
-    asker.require(a.QUEUE, *routes.right_to_put(qm, queue, queue_manager))
-
-
 def _text(given: Given, name: str) -> str:
     """Return what a command gives an attribute; "" if it gives none, or no text."""
     value = given.get(name, "")
@@ -61,7 +55,7 @@ def _queue(qm: QueueManager, asker: Asker, _: str, given: Given) -> None:
     for attribute in ("backout_requeue_queue", "initiation_queue"):
         target = _text(given, attribute)
         if target:
-            require_put(qm, asker, target)
+            put_rights.require(qm, asker, target)
 
 
 def _alias(qm: QueueManager, asker: Asker, name: str, given: Given) -> None:
@@ -75,8 +69,7 @@ def _alias(qm: QueueManager, asker: Asker, name: str, given: Given) -> None:
     if given.get("target_type", before.target_type) == "TOPIC":
         topic_rights.require_object(qm, asker, target, a.PUBLISH | a.SUBSCRIBE)
         return
-    name, bits = routes.right_to_put(qm, target, "")
-    asker.require(a.QUEUE, name, bits | a.GET | a.BROWSE)
+    put_rights.require(qm, asker, target, bits=a.PUT | a.GET | a.BROWSE)
 
 
 def _remote(qm: QueueManager, asker: Asker, name: str, given: Given) -> None:
@@ -105,7 +98,7 @@ def _feed(qm: QueueManager, asker: Asker, _: str, given: Given) -> None:
     if topic:
         topic_rights.require(qm, asker, topic, a.PUBLISH)
     if queue:
-        require_put(qm, asker, queue)
+        put_rights.require(qm, asker, queue)
 
 
 def _export(_: QueueManager, asker: Asker, __: str, given: Given) -> None:

@@ -18,10 +18,10 @@ from adapter.core.contract import authorities as a
 from adapter.core.contract.authority_commands import InquirePointers
 from adapter.core.contract.commands import Request
 from adapter.core.contract.parties import Principal
-from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import LackedRight, PointerFound, PointersFound
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import put_rights
 from adapter.core.rules.objects import pointers
 from adapter.core.rules.objects.authorities import check_entity
 from adapter.core.rules.primitives.access import Asker
@@ -41,22 +41,16 @@ class Witness(Asker):
         super().__init__(qm, 0, principal, "")
         self.noted: list[LackedRight] = []
 
-    def require(self, object_type: str, name: str, bits: int) -> None:
-        """Note what is missing."""
-        missing = self.missing(object_type, name, bits)
+    def refuse_missing(self, object_type: str, name: str, missing: int) -> None:
+        """Note what is missing, and go on."""
         if missing:
             self.noted.append(LackedRight(object_type, name, missing))
-
-    def refusal(self, object_type: str, name: str, missing: int) -> Refusal:
-        """Note what is missing."""
-        self.noted.append(LackedRight(object_type, name, missing))
-        return Refusal(Reason.AUTHORITY_MISSING, name)
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: InquirePointers) -> Decision:
     """Say what leads a user or a group to what it has no right to."""
     check_entity(command.entity, command.entity)
-    principal = Principal(command.entity)
+    principal = Principal(command.entity, groups=tuple(command.groups))
     if command.is_group:
         principal = Principal("", groups=(command.entity,))
     found = [
@@ -99,10 +93,10 @@ def _lacks(
         if isinstance(attributes, SubscriptionAttributes):
             to, manager = attributes.destination, attributes.destination_queue_manager
             if attributes.destination_class != "MANAGED":
-                witness.require(a.QUEUE, *routes.right_to_put(qm, to, manager))
+                put_rights.require(qm, witness, to, manager)
         else:
             given: dict[str, Any] = msgspec.structs.asdict(attributes)
             pointers.check(qm, witness, kind, name, given)
-    except Refusal:  # which the witness has noted, or a target that is not there
+    except Refusal:  # of a target that there cannot be
         pass
     return witness.noted

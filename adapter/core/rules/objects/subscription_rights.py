@@ -19,8 +19,7 @@ from adapter.core.contract import commands as c
 from adapter.core.model.handles import SubscriptionHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.topics import THE_QUEUE_MANAGER, SubscriptionState
-from adapter.core.rules.network import routes, topic_strings
-from adapter.core.rules.objects import pointers, topic_rights
+from adapter.core.rules.network import put_rights, routes, topic_rights, topic_strings
 from adapter.core.rules.primitives.access import Asker
 
 EITHER: Final = a.SUBSCRIBE | a.RESUME
@@ -69,7 +68,7 @@ def _require_destination(
     before = known.destination_queue_manager if known is not None else ""
     manager = given.get("destination_queue_manager", before)
     if queue:
-        pointers.require_put(qm, asker, str(queue), str(manager))
+        put_rights.require(qm, asker, str(queue), str(manager))
 
 
 def subscribe(qm: QueueManager, asker: Asker, command: c.Subscribe) -> None:
@@ -84,7 +83,7 @@ def subscribe(qm: QueueManager, asker: Asker, command: c.Subscribe) -> None:
         bits |= a.CHANGE
     topic_rights.require(qm, asker, known.topic, bits)
     if not resumes and command.destination:
-        pointers.require_put(qm, asker, command.destination)
+        put_rights.require(qm, asker, command.destination)
     _require_opened(qm, asker, command, known)
 
 
@@ -95,7 +94,7 @@ def _create(qm: QueueManager, asker: Asker, command: c.Subscribe) -> None:
     topic_rights.require(qm, asker, topic, a.SUBSCRIBE)
     if command.options & c.MANAGED or not command.destination:
         return
-    pointers.require_put(qm, asker, command.destination)
+    put_rights.require(qm, asker, command.destination)
     if command.queue_handle:
         asker.require(a.QUEUE, command.destination, a.GET)
 

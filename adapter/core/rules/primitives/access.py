@@ -56,7 +56,10 @@ class Asker:
 
         object_type QUEUE_MANAGER: the queue manager itself, whatever the name is.
         """
-        missing = self.missing(object_type, name, bits)
+        self.refuse_missing(object_type, name, self.missing(object_type, name, bits))
+
+    def refuse_missing(self, object_type: str, name: str, missing: int) -> None:
+        """Refuse if authorities on an object are missing."""
         if missing:
             raise self.refusal(object_type, name, missing)
 

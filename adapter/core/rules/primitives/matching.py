@@ -171,8 +171,8 @@ def _with_key(
     def key(stored: Stored) -> bytes | None:
         message = stored.message
         if fits is not None:
-            seen = queue.indexes.seen(selection_name)
-            if not (fits(message) if seen is None else seen.has(stored.place)):
+            is_selected = queue.indexes.selects(selection_name, stored)
+            if not (fits(message) if is_selected is None else is_selected):
                 return None
         return b"".join([_part(getattr(message, name)) for name in names])
 

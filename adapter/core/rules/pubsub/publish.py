@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import msgspec
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.contract.authorities import QUEUE
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
     CONTEXT_OPTIONS,
@@ -39,7 +38,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.messages import context, put, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts, unit_with_room
-from adapter.core.rules.network import routes, topic_strings
+from adapter.core.rules.network import put_rights, routes, topic_strings
 from adapter.core.rules.primitives import staging
 from adapter.core.rules.primitives.decision import (
     Decision,
@@ -213,7 +212,7 @@ def _may_reach(qm: QueueManager, subscription: SubscriptionState) -> bool:
         return True
     to, manager = subscription.destination, subscription.destination_queue_manager
     asker = putters.asker_of_user(qm, owner, "Publish")
-    return not asker.lacks(QUEUE, *routes.right_to_put(qm, to, manager))
+    return not put_rights.lacks(qm, asker, to, manager)
 
 
 def _put_copy(plan: Plan, target: Target, copy: MessageData) -> Reason | None:

@@ -19,7 +19,6 @@ from adapter.core.contract.commands import CONTEXT_MODES, OUTPUT, OpenTopic, Req
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
-from adapter.core.contract.topic_strings import SEPARATOR
 from adapter.core.model.destination import TopicDefaults, TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
@@ -61,7 +60,7 @@ def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
     """Say what holds at a topic string: of each attribute what the nearest object says of it."""
     found = EffectiveAttributes()
     open_names = {*INHERITED, "def_priority"}
-    for name in objects_above(qm, topic):
+    for name in topic_strings.objects_above(qm, topic):
         attributes = qm.objects[TOPIC, name]
         for one in sorted(open_names):
             value: Any = getattr(attributes, one)
@@ -75,18 +74,6 @@ def destination(topic: str, attributes: EffectiveAttributes) -> TopicDestination
     """Return what publications to a topic are checked against, and filled in by."""
     persistence = attributes.def_persistence == "YES"
     return TopicDestination(topic, TopicDefaults(attributes.def_priority, persistence))
-
-
-def objects_above(qm: QueueManager, topic: str) -> list[str]:
-    """Return the names of the topic objects at and above a topic string, the nearest first."""
-    objects = qm.topics.objects
-    found = []
-    while True:
-        if topic in objects:
-            found.append(objects[topic])
-        if not topic:
-            return found
-        topic = topic.rpartition(SEPARATOR)[0]
 
 
 def check_place(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:

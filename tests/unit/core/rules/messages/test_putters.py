@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from adapter.core import inputs
@@ -21,7 +22,7 @@ from adapter.core.contract.msmq_header import (
     MsmqHeader,
 )
 from adapter.core.contract.parties import Party, Principal, Proof
-from adapter.core.contract.results import Messages
+from adapter.core.contract.results import Messages, PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
@@ -203,6 +204,100 @@ def test_a_context_lends_no_rights(effect: str) -> None:
     client.take()
     assert (on(client, SECRET), dead_reports(client)) == ([], [NOT_AUTHORIZED])
     assert client.core.denials[-1].user == "ada"
+
+
+FORWARDERS: dict[str, Callable[[Client], None]] = {
+    "an operator": operator,
+    "a part of the queue manager": lambda client: become(client, Principal("QM1", Proof.OWN)),
+    "a user": lambda client: user(client, "bob"),
+}
+CONTEXTS = {"set": c.SET_IDENTITY | c.SET_ORIGIN, "pass": c.PASS_IDENTITY | c.PASS_ORIGIN}
+
+
+def forward(client: Client, how: str) -> None:
+    """Get a message from one queue and put it to another one with its context, as it asks."""
+    client.do(c.Open(2, Q, c.INPUT | c.SAVE_CONTEXT))
+    client.do(c.Open(3, "OUT", c.OUTPUT | CONTEXTS[how]))
+    (found,) = client.take(handle=2)
+    again = msgspec.structs.replace(found.message, put_time_ms=0)
+    options = CONTEXTS[how]
+    answer = client.do(c.Put(3, [again], options=options, context=2 if how == "pass" else 0))
+    assert isinstance(answer, PutDone)
+    operator(client)
+    client.do(c.Open(4, "OUT", c.INPUT))
+    (got,) = client.take(handle=4)
+    assert got.message.user == found.message.user
+
+
+def forwarding() -> Client:
+    """A site where bob may do what an operator does with two queues."""
+    client = site()
+    client.define("OUT")
+    for name in (Q, "OUT"):
+        client.do(ac.SetAuthority(name, "queue", ["bob"], [], bits_of("queue", ["all"])))
+    of_manager = bits_of("qmgr", ["setid", "setall", "connect"])
+    client.do(ac.SetAuthority("SELF", "qmgr", ["bob"], [], of_manager))
+    return client
+
+
+@pytest.mark.parametrize("how", CONTEXTS)
+@pytest.mark.parametrize("forwarder", FORWARDERS)
+@pytest.mark.parametrize("putter", ["ada", ""])
+@pytest.mark.parametrize("who", ["forwarder", "putter", "both"])
+def test_who_forwards_a_message_lends_it_no_rights(
+    putter: str, forwarder: str, how: str, who: str
+) -> None:
+    """What it causes needs the rights of the user in its context, and of who puts it."""
+    client = forwarding()
+    secret = bits_of("queue", ["put"])
+    if who != "putter":
+        client.do(ac.SetAuthority(SECRET, "queue", ["bob"], [], secret))
+    if who != "forwarder":
+        to = ([putter], []) if putter else ([], ["everyone"])
+        client.do(ac.SetAuthority(SECRET, "queue", *to, secret))
+    client.do(ac.SetAuthority(Q, "queue", [], ["everyone"], bits_of("queue", ["put"])))
+    become(client, Principal(putter, Proof.PASSWORD if putter else Proof.NONE))
+    client.do(c.Open(1, Q, c.OUTPUT))
+    asked = MessageData(
+        b"secret", report=CONFIRM_ON_DELIVERY * FULL_DATA, reply_to=SECRET, format="MQSTR"
+    )
+    client.do(c.Put(1, [asked]))
+    FORWARDERS[forwarder](client)
+    forward(client, how)
+    of_everyone = who == "putter" and not putter  # which bob has too
+    needs_bob = forwarder == "a user" and not of_everyone
+    reached = 2 * (who == "both" or (who == "putter" and not needs_bob))
+    reached += who == "putter" and needs_bob  # when ada's own was got
+    assert [one.body for one in on(client, SECRET)] == [b"secret"] * reached
+    assert dead_reports(client) == [NOT_AUTHORIZED] * (2 - reached)
+
+
+@pytest.mark.parametrize("forwarder", ["an operator", "a part of the queue manager"])
+def test_an_operator_forwards_what_was_kept_of_the_putter(forwarder: str) -> None:
+    """Of a message of another operator's all rights; of one with a context no more than before."""
+    client = forwarding()
+    become(client, Principal("owner", Proof.OPERATOR))
+    put(client, CONFIRM_ON_DELIVERY)
+    FORWARDERS[forwarder](client)
+    forward(client, "set")
+    assert [one.body for one in on(client, SECRET)] == [b"secret"] * 2
+    client.do(ac.SetAuthority(SECRET, "queue", ["ada"], [], bits_of("queue", ["put"])))
+    user(client, "bob")
+    client.do(c.Open(5, Q, c.OUTPUT | c.SET_IDENTITY))
+    asked = MessageData(b"a", report=CONFIRM_ON_DELIVERY, reply_to=SECRET, user="ada")
+    client.do(c.Put(5, [asked], options=c.SET_IDENTITY))
+    FORWARDERS[forwarder](client)
+    forward(client, "set")
+    assert dead_reports(client) == [NOT_AUTHORIZED] * 2
+    assert {one.user for one in client.core.denials} == {"bob"}
+
+
+def test_without_a_context_who_puts_counts() -> None:
+    client = site()
+    client.do(c.Open(1, Q, c.OUTPUT | c.INPUT))
+    asked = MessageData(b"a", report=CONFIRM_ON_ARRIVAL, reply_to=SECRET)
+    client.do(c.Put(1, [asked], options=c.NO_CONTEXT))
+    assert len(on(client, SECRET)) == 1
 
 
 def test_what_a_program_says_of_its_putter_is_not_believed() -> None:

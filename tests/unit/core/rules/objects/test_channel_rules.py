@@ -377,6 +377,11 @@ def test_addresses_as_rules_write_them() -> None:
         ("fe80::1", "fe80::1%eth0", True),
         ("10.*", "unix", False),
         ("10.ff.*", "10.1.2.3", False),
+        ("::ffff:10.1.2.3", "10.1.2.3", True),
+        ("::ffff:10.1.2.3", "::ffff:10.1.2.3", True),
+        ("::FFFF:a01:203", "10.1.2.3", True),
+        ("::ffff:10.1.2.3", "10.1.2.4", False),
+        ("::ffff:10.1.2.3", "::1", False),
     ):
         assert fits_host(pattern, host) is expected, (pattern, host)
 

@@ -3,8 +3,11 @@
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import bits_of
+from adapter.core.contract.authority_commands import SetAuthority
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done
+from adapter.core.contract.results import Done, Subscribed
+from tests.support.authorities import checked, is_denied, user
 from tests.support.core import IN_OUT, Client, Core
 from tests.support.hard_state import check_snapshots
 from tests.support.topics import DURABLE, core_with_topics, subscribe
@@ -28,6 +31,24 @@ def test_a_queue_that_has_been_deleted_is_closed_like_any(how: int) -> None:
     assert client.do(c.Close(1, how)) == Done()
     core.crash()
     assert name not in core.qm.queues
+
+
+@pytest.mark.parametrize("how", [c.DELETE, c.PURGE])
+def test_no_right_is_asked_to_delete_a_queue_that_has_gone(how: int) -> None:
+    """The records of who made it have gone with it."""
+    client = checked()
+    of_topic = bits_of("topic", ["sub", "resume"])
+    client.do(SetAuthority("SYSTEM.BASE.TOPIC", "topic", ["ada"], [], of_topic))
+    of_queue = bits_of("queue", ["get", "browse"])
+    client.do(SetAuthority("SYSTEM.MANAGED.DURABLE.**", "queue", ["ada"], [], of_queue))
+    user(client)
+    options = c.CREATE | c.DURABLE | c.MANAGED
+    answer = client.do(c.Subscribe(1, "a", name="S", options=options, queue_handle=2))
+    assert isinstance(answer, Subscribed)
+    assert is_denied(client, c.Close(2, how)), "it is there"
+    assert client.do(c.CloseSubscription(1, remove=True)) == Done()
+    assert client.do(c.Close(2, how)) == Done()
+    assert client.refused(c.Close(2)) is Reason.HANDLE_NOT_OPEN
 
 
 @pytest.mark.parametrize("how", [c.DELETE, c.PURGE])

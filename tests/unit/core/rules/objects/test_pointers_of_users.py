@@ -1,5 +1,6 @@
 """What leads whom to what: every kind of pointing object, judged as its definition would be."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -36,8 +37,10 @@ LEADS = {
 }
 
 
-def found(client: Client, entity: str, *, is_group: bool = False) -> list[tuple[Any, ...]]:
-    answer = client.do(ac.InquirePointers(entity, is_group))
+def found(
+    client: Client, entity: str, *, is_group: bool = False, groups: Sequence[str] = ()
+) -> list[tuple[Any, ...]]:
+    answer = client.do(ac.InquirePointers(entity, is_group, list(groups)))
     assert isinstance(answer, PointersFound)
     assert answer.are_checked
     return [
@@ -104,6 +107,36 @@ def test_a_subscription_leads_its_owner(client: Client) -> None:
     assert found(client, "eve") == []
     client.do(ac.SetAuthority("INBOX", "queue", ["eve"], [], 0, bits_of("queue", ["put"])))
     assert found(client, "eve") == [("subscription", "S", [("queue", "INBOX", ["put"])])]
+
+
+def test_groups_that_are_named_count_for_a_user(client: Client) -> None:
+    """For what it may use, and for what it may do with what that leads to."""
+    client.do(c.DefineObject("alias", "AL", {"target": "SECRET"}))
+    client.do(ac.SetAuthority("AL", "queue", [], ["staff"], bits_of("queue", ["get"])))
+    client.do(ac.SetAuthority("SECRET", "queue", ["eve"], [], bits_of("queue", ["get"])))
+    assert found(client, "eve") == []
+    lacks = [("alias", "AL", [("queue", "SECRET", ["browse", "put"])])]
+    assert found(client, "eve", groups=["staff"]) == lacks
+    rest = bits_of("queue", ["browse", "put", "setall"])
+    client.do(ac.SetAuthority("SECRET", "queue", [], ["staff"], rest))
+    assert found(client, "eve", groups=["staff"]) == []
+
+
+def test_all_that_an_object_leads_to_is_found(client: Client) -> None:
+    client.do(c.DefineObject("topic", "NEWS", {"topic_string": "news"}))
+    client.do(c.DefineObject("alias", "TO.NEWS", {"target": "NEWS", "target_type": "TOPIC"}))
+    client.define("Q", backout_requeue_queue="TO.NEWS", initiation_queue="SECRET")
+    grant(client, "queue", "Q", ["get"])
+    grant(client, "queue", "TO.NEWS", ["browse"])
+    lacks = [
+        ("queue", "TO.NEWS", ["put"]),
+        ("topic", "news", ["pub"]),
+        ("queue", "SECRET", ["put"]),
+    ]
+    assert found(client, "eve") == [
+        ("alias", "TO.NEWS", [("topic", "news", ["pub", "sub"])]),
+        ("queue", "Q", lacks),
+    ]
 
 
 def test_every_kind_of_pointing_object_is_looked_at(client: Client) -> None:

@@ -8,6 +8,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
+from adapter.core.model.indexes import USED_MAX
 from adapter.core.model.report import EXPIRATION
 from adapter.core.rules.primitives.matching import SELECTIONS_MAX
 from tests.support.core import IN_OUT, Client, client_on
@@ -130,6 +131,36 @@ def test_a_queue_has_so_many_selections() -> None:
     command = c.Open(99, "Q", IN_OUT, selection="number = -1")
     assert client.refused(command) is Reason.LIMIT_REACHED
     client.do(c.Open(99, "Q", IN_OUT, selection="number = 0"))
+
+
+def test_each_message_is_shown_to_so_many_indexes_and_watches_however_many_are_asked_for() -> None:
+    """Those that are asked for again are made again: also of what is not in memory."""
+    client = client_on(limits=Limits(window_messages=16, window_total=160))
+    ident = b"i" * 24
+    for number in range(60):
+        wanted = ident if number == 57 else b""
+        colour = f"colour {number % 20}"
+        put(client, f"m{number}", colour, correlation_id=wanted, message_id=wanted)
+    assert client.core.evicted
+    indexes = client.core.queue().indexes
+    mixes = [
+        (handle, has_message_id, options)
+        for handle in range(2, 22)
+        for has_message_id in (False, True)
+        for options in (0, c.MATCH_GROUP_SEQ, c.MATCH_OFFSET, c.MATCH_GROUP_SEQ | c.MATCH_OFFSET)
+    ]
+    for handle in range(2, 22):
+        opened(client, f"colour = 'colour {handle - 2}'", handle)
+    assert len(mixes) > USED_MAX
+    for _ in range(2):
+        for handle, has_message_id, options in mixes:
+            ids = {"correlation_id": ident, "message_id": ident if has_message_id else b""}
+            found = client.browse(handle=handle, restart=True, options=options, group_seq=1, **ids)
+            assert found == (["m57"] if handle == 19 else [])
+            assert len(indexes._used) <= USED_MAX
+            assert indexes._used.keys() == indexes._by_id.keys() | indexes._watches.keys()
+    client.do(c.Close(19))
+    assert not [one for one in indexes._used if one.endswith("'colour 17'")]
 
 
 def test_a_purge_begins_anew() -> None:

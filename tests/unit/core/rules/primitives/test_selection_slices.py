@@ -13,6 +13,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, Refused
 from adapter.core.effects import Effects
 from adapter.core.model import selector
+from adapter.core.model.indexes import USED_MAX
 from adapter.core.model.like import like
 from tests.support.core import IN_OUT, Client, Core
 
@@ -114,6 +115,33 @@ def test_a_put_looks_at_nothing_that_costs_much(core: CountingCore) -> None:
     put(client, LONG, b"third")
     assert core.looks == before
     assert bodies(client, c.Get(SELECTING)) == [b"second"]
+
+
+def test_a_message_is_judged_once_for_all_ids_that_are_asked_for_with_a_selection(
+    core: CountingCore,
+) -> None:
+    client = opened(core)
+    select(client)
+    some = b"i" * 24
+    asked: list[dict[str, bytes]] = [
+        {"message_id": some},
+        {"correlation_id": some},
+        {"message_id": some, "group_id": some},
+        {"correlation_id": some, "group_id": some},
+    ]
+    for ids in asked:
+        assert bodies(client, c.Get(SELECTING, **ids)) == []  # type: ignore[arg-type]
+    before = core.looks
+    message = MessageData(b"a", message_id=some, correlation_id=some, properties={"s": LONG + "zc"})
+    client.do(c.Put(PLAIN, [message]))
+    assert core.looks == before + 1
+    for number in range(USED_MAX + 1):
+        wanted = c.Get(PLAIN, group_seq=number + 2, options=c.MATCH_GROUP_SEQ)
+        assert bodies(client, wanted) == []
+    before = core.looks
+    put(client, LONG + "zc")
+    assert core.looks == before, "nothing asks for the selection any more"
+    assert bodies(client, c.Get(SELECTING, message_id=some)) == [b"a"]
 
 
 def test_a_get_that_waits_gets_what_is_judged_later(core: CountingCore) -> None:

@@ -6,7 +6,7 @@ from adapter.core.contract import authorities as a
 from adapter.core.contract import commands as c
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Refusal
-from adapter.core.rules.objects import topic_rights
+from adapter.core.rules.network import topic_rights
 from adapter.core.rules.primitives.access import Asker
 from tests.support.authorities import checked, set_records
 

@@ -28,6 +28,9 @@ TELL_S = 2.0
 """How often the file is written while all is well."""
 VISITS_MAX = 32
 VISIT_S = 2.0
+FULL_PAUSE_S = 0.5
+"""How long nobody is accepted when that failed: the process has no descriptor left, and whoever waits
+would be reported again at once."""
 REQUEST_BYTES_MAX = 8192
 HELP = {
     "mqk_worker_processes": ("gauge", "Processes that are to run."),
@@ -72,6 +75,7 @@ class WorkerHealth:
         self._told_s = float("-inf")
         self._visits: dict[socket.socket, float] = {}
         self._listener: socket.socket | None = None
+        self._full_until_s: float | None = None
         if self._file is not None and not self._file.parent.is_dir():
             raise InvalidOption(f"health_file {self._file} cannot be written: there is no folder")
         if settings.health_port is not None:
@@ -81,6 +85,9 @@ class WorkerHealth:
     def tell(self) -> None:
         """Write the file if all is well and it is time; drop who says nothing."""
         now_s = time.monotonic()
+        if self._full_until_s is not None and now_s > self._full_until_s:
+            self._full_until_s = None
+            self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         for visit, until_s in list(self._visits.items()):
             if now_s > until_s:
                 self._drop(visit)
@@ -117,7 +124,9 @@ class WorkerHealth:
         assert self._listener is not None, "it is registered if it is there"
         try:
             visit, _ = self._listener.accept()
-        except OSError:  # it went before we came, or there are too many
+        except OSError:  # it went before we came, or the process has too many descriptors
+            self._selector.unregister(self._listener)
+            self._full_until_s = time.monotonic() + FULL_PAUSE_S
             return
         visit.setblocking(False)
         if len(self._visits) >= VISITS_MAX:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapter.errors import InvalidOption
 from adapter.frameworks.names import QUEUE_NAME_MAX, queue_name
 
 
@@ -29,3 +30,8 @@ def test_long_names_keep_their_beginning_and_stay_different() -> None:
 
 def test_the_longest_name_is_kept() -> None:
     assert queue_name("a" * QUEUE_NAME_MAX) == "a" * QUEUE_NAME_MAX
+
+
+def test_a_name_that_no_bytes_stand_for_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="surrogate"):
+        queue_name("a\ud800")

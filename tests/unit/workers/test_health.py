@@ -1,6 +1,7 @@
 """The file and the port that say how a worker does."""
 
 import json
+import resource
 import selectors
 import socket
 from collections.abc import Iterator
@@ -143,3 +144,23 @@ def test_what_cannot_be_used_is_refused_at_the_start(served: Served, tmp_path: P
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidOption):
         WorkerSettings(queue="Q", connecting={}, **wrong)  # type: ignore[arg-type]
+
+
+def test_who_cannot_be_accepted_waits_without_work_for_the_worker(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process without a descriptor left does not turn for it, and answers later."""
+    monkeypatch.setattr(health, "FULL_PAUSE_S", 0.0)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.create_connection(served.address) as visit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        try:
+            served.turn()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert served.selector.select(0.05) == []
+        served.health.tell()
+        served.turn()
+        visit.sendall(b"GET /live HTTP/1.1\r\n\r\n")
+        served.turn()
+        assert visit.recv(15) == b"HTTP/1.1 200 OK"

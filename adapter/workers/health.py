@@ -29,7 +29,7 @@ TELL_S = 2.0
 VISITS_MAX = 32
 VISIT_S = 2.0
 FULL_PAUSE_S = 0.5
-"""How long nobody is accepted when that failed: the process has no descriptor left, and whoever waits
+"""How long nobody is accepted when that failed: the process has no descriptor left, and who waits
 would be reported again at once."""
 REQUEST_BYTES_MAX = 8192
 HELP = {
@@ -75,7 +75,7 @@ class WorkerHealth:
         self._told_s = float("-inf")
         self._visits: dict[socket.socket, float] = {}
         self._listener: socket.socket | None = None
-        self._full_until_s: float | None = None
+        self._full_until_s = float("inf")  # when connections are accepted again
         if self._file is not None and not self._file.parent.is_dir():
             raise InvalidOption(f"health_file {self._file} cannot be written: there is no folder")
         if settings.health_port is not None:
@@ -85,8 +85,8 @@ class WorkerHealth:
     def tell(self) -> None:
         """Write the file if all is well and it is time; drop who says nothing."""
         now_s = time.monotonic()
-        if self._full_until_s is not None and now_s > self._full_until_s:
-            self._full_until_s = None
+        if self._listener is not None and now_s > self._full_until_s:
+            self._full_until_s = float("inf")
             self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         for visit, until_s in list(self._visits.items()):
             if now_s > until_s:

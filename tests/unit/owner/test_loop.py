@@ -16,7 +16,7 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.results import Done, Messages, PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.inputs import Arrived
-from adapter.core.rules.messages import backout
+from adapter.core.rules.primitives import step_room
 from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
 from adapter.ledger import port
@@ -487,7 +487,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> tuple[Client, ByHand, c.Backout
     client.take(unit, limit=6)
     monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
     monkeypatch.setattr(owner_loop, "STEP_BYTES_MAX", 3_000)
-    monkeypatch.setattr(backout, "MOVED_BYTES", 1_000)
+    monkeypatch.setattr(step_room, "BYTES_PER_STEP", 1_000)
     monkeypatch.setattr(port, "PAYLOAD_BYTES_MAX", 4_000)
     return client, owner_of(client), c.Backout(unit)
 

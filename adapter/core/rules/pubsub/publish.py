@@ -113,7 +113,7 @@ def plan_by_alias(plan: Plan, name: str, message: MessageData) -> Reason | None:
         if alias.inhibit_put or topics.effective(plan.qm, topic).publish != "ENABLED":
             return Reason.PUT_INHIBITED
         plan_publication(plan, topic, message)
-        check_size(plan.qm, plan.puts + plan.reports)
+        check_size(plan.qm, plan.since(mark))
     except Refusal as refusal:
         plan.undo(mark)
         is_missing = refusal.reason is Reason.OBJECT_NOT_FOUND

@@ -12,6 +12,7 @@ message travels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -38,6 +39,7 @@ from adapter.core.rules.messages.receiving import ReceiverAuthority, receiver_of
 from adapter.core.rules.messages.unit import Puts
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.checks import is_valid
+from adapter.core.rules.objects import topic_rights
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
@@ -99,8 +101,20 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
 def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
     return arrival_of_mq.arrive(
         *(arriving.plan, arrival, arriving.source, arriving.delivered, arriving.receiver),
-        publish.plan_by_alias,
+        partial(_publish, arriving.receiver),
     )
+
+
+def _publish(
+    receiver: ReceiverAuthority | None, plan: Plan, name: str, message: MessageData
+) -> Reason | None:
+    """Plan the copies of a message for an alias of a topic; returns why it cannot be published."""
+    if receiver is not None:
+        try:
+            topic_rights.require_published(plan.qm, receiver.asker(message.user), name)
+        except Refusal as refusal:
+            return refusal.reason
+    return publish.plan_by_alias(plan, name, message)
 
 
 ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {

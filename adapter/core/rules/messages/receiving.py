@@ -55,15 +55,18 @@ class ReceiverAuthority:
             return False
         on_manager = a.SET_ALL | a.ALTERNATE_USER if self._by_context else a.SET_ALL
         on_object = a.SET_ALL & a.APPLICABLE[object_type]
-        putter = own.instead(user) if self._by_context else own
         return not any(
             asker.lacks(of, called, bits)
             for asker, of, called, bits in (
                 (own, a.QUEUE_MANAGER, self._qm.name, on_manager),
                 (own, object_type, name, on_object),
-                (putter, object_type, name, a.PUT),
+                (self.asker(user), object_type, name, a.PUT),
             )
         )
+
+    def asker(self, user: str) -> Asker:
+        """Return who is asked for the right to put or publish. user: in the message's context."""
+        return self._own.instead(user) if self._by_context else self._own
 
     def may_put_to(self, to: Transmission, user: str) -> bool:
         """Whether a message of MQ may be put where it is to go."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes
+from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -202,16 +202,8 @@ def _open(qm: QueueManager, asker: Asker, command: c.Open) -> None:
     asker.require(a.QUEUE, name, bits)
     if contexts:
         asker.require(a.QUEUE_MANAGER, qm.name, contexts)
-    alias = qm.objects.get(("alias", name))
-    if isinstance(alias, AliasAttributes) and command.modes & c.OUTPUT:
-        _require_published(qm, asker, alias)
-
-
-def _require_published(qm: QueueManager, asker: Asker, alias: AliasAttributes) -> None:
-    """What is put to the alias of a topic is published: that is a right on the topic."""
-    if alias.target_type == "TOPIC" and ("topic", alias.target) in qm.objects:
-        topic = topic_strings.full_string(qm, alias.target, "")
-        topic_rights.require(qm, asker, topic, a.PUBLISH)
+    if command.modes & c.OUTPUT:
+        topic_rights.require_published(qm, asker, name)
 
 
 def _close(qm: QueueManager, asker: Asker, command: c.Close) -> None:

@@ -4,6 +4,7 @@ grant. This module does not know which command needs what.
 
 from __future__ import annotations
 
+from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract import authorities as a
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.network import topic_strings
@@ -27,6 +28,15 @@ def require_object(qm: QueueManager, asker: Asker, name: str, bits: int) -> None
         require(qm, asker, topic_strings.full_string(qm, name, ""), bits)
     else:
         asker.require(a.TOPIC, name, bits)
+
+
+def require_published(qm: QueueManager, asker: Asker, name: str) -> None:
+    """Refuse who may not publish what is put by a name, if that is an alias of a topic."""
+    alias = qm.objects.get(("alias", name))
+    if not isinstance(alias, AliasAttributes) or alias.target_type != "TOPIC":
+        return
+    if ("topic", alias.target) in qm.objects:
+        require(qm, asker, topic_strings.full_string(qm, alias.target, ""), a.PUBLISH)
 
 
 def missing_of(qm: QueueManager, asker: Asker, topic: str, bits: int, but: str = "") -> int:

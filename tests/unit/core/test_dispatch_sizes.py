@@ -17,6 +17,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import (
     ACKNOWLEDGE_NOT_ARRIVED,
+    ACKNOWLEDGE_NOT_RECEIVED,
     DEAD_LETTER,
     MsmqHeader,
 )
@@ -117,9 +118,37 @@ def move_what_came_back() -> None:
     assert depths(client, "Q", "ASIDE") == [0, 40]
 
 
-@pytest.mark.parametrize(
-    "move", [release_held, release_delayed, expire_reported, move_what_came_back]
-)
+def remove_of_msmq(command: c.Command) -> None:
+    """Each message becomes a dead letter, and its acknowledgment has its body."""
+    client = client_of("DEAD")
+    for path in ("q", "admin"):
+        client.do(m.MsmqCreate(f".\\private$\\{path}"))
+    client.do(m.MsmqOpen(1, ".\\private$\\q", m.SEND_ACCESS))
+    client.do(m.MsmqOpen(2, ".\\private$\\q", m.RECEIVE_ACCESS))
+    header = MsmqHeader(
+        acknowledge=ACKNOWLEDGE_NOT_RECEIVED,
+        journal=DEAD_LETTER,
+        administration_queue=".\\private$\\admin",
+    )
+    for _ in range(40):
+        client.do(m.MsmqSend(1, MessageData(body=BODY.encode(), persistence=1, msmq=header)))
+    client.do(command)
+    assert depths(client, "private$\\admin", "system$;deadletter") == [40, 40]
+
+
+def purge_of_msmq() -> None:
+    remove_of_msmq(m.MsmqPurge(2))
+
+
+def delete_of_msmq() -> None:
+    remove_of_msmq(m.MsmqDelete(".\\private$\\q"))
+
+
+MOVES = [release_held, release_delayed, expire_reported, move_what_came_back]
+REMOVALS = [purge_of_msmq, delete_of_msmq]
+
+
+@pytest.mark.parametrize("move", MOVES + REMOVALS)
 def test_what_waits_is_moved_by_decisions_that_an_entry_takes(
     move: Callable[[], None], sizes: list[int]
 ) -> None:

@@ -551,9 +551,7 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
 
 
 def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
-    """Decide again what goes on, or waits for pages of deleted queues; then serve waiting gets, one
-    at a time.
-    """
+    """Decide again what goes on, or whose queue is gone; then serve waiting gets, one at a time."""
     while qm.step.asked_again:
         _decide_again(qm, effects, qm.step.asked_again.pop(), now_ms)
     while (key := qm.waiters.pop_woken()) is not None:

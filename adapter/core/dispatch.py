@@ -199,6 +199,7 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded, now
         if isinstance(queue, BrokerQueue):
             _apply(qm, effects, broker_release.release(qm, queue, now_ms, goes_on=True))
     _decide_again(qm, effects, queue, now_ms)
+    _serve(qm, effects, now_ms)
 
 
 def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing, now_ms: int) -> None:
@@ -215,6 +216,7 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing, no
         qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, effects, queue, now_ms)
+        _serve(qm, effects, now_ms)
         qm.step.missing = None
 
 
@@ -226,7 +228,6 @@ def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms:
         _carry_out(qm, effects, request, now_ms)
     for number in dict.fromkeys(request.connection for request in asked):
         _go_on(qm, effects, qm.connections[number], now_ms)
-    _serve(qm, effects, now_ms)
 
 
 def _go_on(qm: QueueManager, effects: Effects, connection: ConnectionState, now_ms: int) -> None:
@@ -331,9 +332,8 @@ def _begin_feed(qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _n
 
 
 def _audit(qm: QueueManager, effects: Effects, given: inputs.Audited, now_ms: int) -> None:
-    _apply(
-        qm, effects, [r.EventRaised(one.kind, one.name, now_ms, one.details) for one in given.notes]
-    )
+    for one in given.notes:
+        _apply(qm, effects, [r.EventRaised(one.kind, one.name, now_ms, one.details)])
 
 
 def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: int) -> None:
@@ -551,9 +551,9 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
 
 
 def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
-    """Refuse what waits for pages of deleted queues; then serve waiting gets, one at a time."""
-    while qm.step.deleted:
-        _decide_again(qm, effects, qm.step.deleted.pop(), now_ms)
+    """Decide again what goes on, or whose queue is gone; then serve waiting gets, one at a time."""
+    while qm.step.asked_again:
+        _decide_again(qm, effects, qm.step.asked_again.pop(), now_ms)
     while (key := qm.waiters.pop_woken()) is not None:
         try:
             while qm.waiters.count(key) and _serve_one(qm, effects, key, now_ms):

@@ -157,7 +157,8 @@ class Arrived(Struct):
     """A unit has arrived from outside.
 
     It has taken effect then, unless qm.arrivals.blocked has its topic: there is no room for it, and
-    it is to be given again later.
+    it is to be given again later. If qm.arrivals.unfinished has the topic, a part of it has taken
+    effect, and it is to be given again at once.
     """
 
     unit: ArrivedUnit

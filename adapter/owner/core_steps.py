@@ -31,7 +31,8 @@ class CoreSteps:
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self.have_failed = False
         self._causes: list[tuple[Input, list[Record]]] = []
-        """What was taken since records were written last, and what each has caused."""
+        """What was taken since records were written last, of what is written, and what each has
+        caused. The rest may be long bodies, and many: no entry ever lets go of them."""
 
     @property
     def now_ms(self) -> int:
@@ -61,8 +62,10 @@ class CoreSteps:
             self.have_failed = True
             failures.failed(self._qm, taken, error)
             return None
-        if effects.records:
-            self._causes.append((taken, effects.records))
+        for record in effects.records:
+            if record.logged:
+                self._causes.append((taken, effects.records))
+                break
         return effects
 
     def encode(self, records: Sequence[Record]) -> bytes | None:

@@ -176,6 +176,8 @@ class Inbound:
         topic = one.given.topic
         if not term.loop.take(inputs.Arrived(one.given)) or topic in term.qm.arrivals.blocked:
             return GiveOutcome.BLOCKED
+        if topic in term.qm.arrivals.unfinished:
+            return GiveOutcome.MORE
         self.units += 1
         self.messages += len(one.given.messages)
         assert self._reader is not None

@@ -147,10 +147,12 @@ class OwnerLoop:
         return self.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
 
     def heartbeat(self) -> None:
-        """Write a sign of life if nothing else is being written."""
+        """Write a sign of life if nothing else is being written, whatever is collected that is not
+        written either.
+        """
         if self._has_stopped:
             return
-        if not self._collected.records and self.appends.all_durable:
+        if not self._weight and self.appends.all_durable:
             self._barrier = True
             self._schedule()
 

@@ -192,8 +192,10 @@ class Afar:
         self._units = itertools.count()
         self._sent = Counter[str]()
 
-    def send(self, dialog: str = "m", count: int = 1, *, lifetime_ms: int = 0) -> None:
-        """Let the next messages of a dialog arrive: m0, m1, ..."""
+    def send(
+        self, dialog: str = "m", count: int = 1, *, lifetime_ms: int = 0, padding: int = 0
+    ) -> None:
+        """Let the next messages of a dialog arrive: m0, m1, ... padding: blanks behind each."""
         for _ in range(count):
             header = BrokerHeader(
                 conversation=dialog.encode().ljust(16),
@@ -206,7 +208,7 @@ class Afar:
                 from_queue_manager="QMA",
                 lifetime_ms=lifetime_ms,
             )
-            self._arrive(header, f"{dialog}{self._sent[dialog]}")
+            self._arrive(header, f"{dialog}{self._sent[dialog]}" + " " * padding)
             self._sent[dialog] += 1
 
     def _arrive(self, header: BrokerHeader, body: str) -> None:

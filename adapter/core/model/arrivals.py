@@ -61,9 +61,9 @@ class LaneArrivals:
 
 
 class Arrivals:
-    """What has arrived at one queue manager. Hard state, but for blocked."""
+    """What has arrived at one queue manager. Hard state, but for blocked and unfinished."""
 
-    __slots__ = ("blocked", "origins", "positions")
+    __slots__ = ("blocked", "origins", "positions", "unfinished")
 
     def __init__(self) -> None:
         self.positions: dict[str, TopicPosition] = {}
@@ -72,6 +72,8 @@ class Arrivals:
         """By lane."""
         self.blocked: dict[str, str] = {}
         """The topics whose next arrival has no room, and the queue that it is for; soft."""
+        self.unfinished: set[str] = set()
+        """The topics whose next arrival was put in part, and is to be given again; soft."""
 
     def position(self, topic: str, topic_id: str) -> int:
         """Return from which offset a topic is to be read; 0: nothing was read from it."""

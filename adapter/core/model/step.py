@@ -26,8 +26,8 @@ class Step:
     """The work that is left of a step."""
 
     __slots__ = (
+        "asked_again",
         "broker_due",
-        "deleted",
         "denied",
         "made",
         "missing",
@@ -57,8 +57,9 @@ class Step:
         are not so many bytes as a replay without the contents of messages would come to."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
-        self.deleted: list[LocalQueue] = []
-        """Queues that were deleted while requests waited for pages of them."""
+        self.asked_again: list[LocalQueue] = []
+        """Queues whose suspended requests are decided again: they were deleted while requests
+        waited for pages of them, or a request does more than one decision may."""
         self.denied: list[Denial] = []
         """Which authorities connections lacked, for the log."""
         self.made: dict[str, LocalQueue] = {}

@@ -50,10 +50,12 @@ class Term:
 
     def __init__(self, offset: int = 0) -> None:
         self.fails = False
+        self.parts = 1
+        """In how many steps the next arrival is put."""
         self.full: set[str] = set()
         self.given: list[object] = []
         self.undurable_bytes = 0
-        self.arrivals = SimpleNamespace(blocked={}, positions={})
+        self.arrivals = SimpleNamespace(blocked={}, positions={}, unfinished=set())
         self.place(offset)
         self.qm = SimpleNamespace(arrivals=self.arrivals)
         self.loop = SimpleNamespace(take=self.take, appends=SimpleNamespace(durable_n=0), entry_n=1)
@@ -70,7 +72,10 @@ class Term:
                 self.arrivals.blocked[one.unit.topic] = "Q"
             else:
                 self.arrivals.blocked.pop(one.unit.topic, None)
-                self.place(one.unit.offset)
+                self.parts -= 1
+                self.arrivals.unfinished = {one.unit.topic} if self.parts > 0 else set()
+                if self.parts <= 0:
+                    self.place(one.unit.offset)
         return True
 
     @property
@@ -152,6 +157,18 @@ def test_a_unit_without_room_is_not_counted_and_its_queue_is_named() -> None:
         assert site.term.offsets == [6]
         assert site.inbound.blocked == {TOPIC: "Q"}
         assert (site.inbound.units, site.reader.taken) == (0, [])
+
+    run(test)
+
+
+def test_a_unit_of_which_a_part_was_put_is_given_again_at_once() -> None:
+    async def test(site: Site) -> None:
+        assert site.term is not None
+        site.term.parts = 3
+        site.deliver(1, 6, 7)
+        await settle()
+        assert site.term.offsets == [6, 6, 6, 7]
+        assert (site.inbound.units, site.reader.taken) == (2, [(1, TOPIC, 100)] * 2)
 
     run(test)
 

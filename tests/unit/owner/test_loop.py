@@ -1,6 +1,7 @@
 """The owner's loop: a reply is a promise, group commit falls out, entries stay within bounds."""
 
 import random
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 
@@ -15,7 +16,7 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.results import Done, Messages, PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.inputs import Arrived
-from adapter.core.rules.messages import backout
+from adapter.core.rules.primitives import step_room
 from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
 from adapter.ledger import port
@@ -271,6 +272,50 @@ def test_a_heartbeat_is_an_empty_entry_of_an_idle_owner() -> None:
     assert owner.loop.idle
 
 
+@pytest.mark.parametrize("seed", range(examples(30)))
+def test_an_owner_that_serves_is_never_silent_from_one_heartbeat_to_the_next(seed: int) -> None:
+    """Another would take the queue manager over. A beat may meet any moment of a turn."""
+    chance = random.Random(seed)
+    client = held()
+    owner = owner_of(client)
+    for _ in range(30):
+        before = len(written(owner.log))
+        for _ in range(chance.randrange(4)):
+            put(client, persistence=chance.choice([0, 0, 0, 1]))
+            if chance.random() < 0.3:
+                owner.turn()
+        owner.loop.heartbeat()
+        for _ in range(chance.randrange(3)):
+            put(client, persistence=0)
+        owner.turn()
+        assert len(written(owner.log)) > before
+        while not owner.loop.idle:
+            owner.ledger.pump()
+            owner.turn()
+
+
+def test_what_is_not_written_is_forgotten_when_it_is_gone() -> None:
+    """Between two heartbeats there may be any number of messages that are not persistent."""
+    client = held()
+    owner = owner_of(client)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(20):
+            put(client, "x" * 100_000, persistence=0)
+            owner.turn()
+            got = client.send(c.Get(1))
+            owner.turn()
+            assert bodies(client, got) is not None
+            owner.acknowledge(client.number, [client.issued])
+            owner.answers.clear()
+            owner.sent.clear()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 500_000
+
+
 def test_entries_are_closed_when_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner_loop, "ENTRY_BYTES", 2_000)
     client = held()
@@ -442,7 +487,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> tuple[Client, ByHand, c.Backout
     client.take(unit, limit=6)
     monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
     monkeypatch.setattr(owner_loop, "STEP_BYTES_MAX", 3_000)
-    monkeypatch.setattr(backout, "MOVED_BYTES", 1_000)
+    monkeypatch.setattr(step_room, "BYTES_PER_STEP", 1_000)
     monkeypatch.setattr(port, "PAYLOAD_BYTES_MAX", 4_000)
     return client, owner_of(client), c.Backout(unit)
 

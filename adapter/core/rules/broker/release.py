@@ -18,6 +18,7 @@ from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, HeldLook
 from adapter.core.model.manager import QueueManager
@@ -31,6 +32,7 @@ from adapter.core.rules.broker.delivery import (
 )
 from adapter.core.rules.broker.to_exports import note_retry
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.primitives.step_room import StepRoom
 
 RELEASED_PER_STEP = 500
 MISSING: Final = "held_message_missing"
@@ -80,10 +82,11 @@ def _first(
     found: list[Stored] = []
     ways: dict[tuple[bytes, bool], str | None] = dict.fromkeys(look.waiting)
     leaving = Counter[str]()
+    room = StepRoom(RELEASED_PER_STEP)
     waits_for_service = queue.name.startswith(PREFIX + HELD)
     try:
         for stored in queue.in_order_after(look.after) if look.after else queue.in_order():
-            if len(found) >= RELEASED_PER_STEP:
+            if room.is_over:
                 queue.look = look
                 qm.due.releases.push((qm.elapsed_ms, queue.name), lambda one: one[1] in qm.queues)
                 break
@@ -100,6 +103,7 @@ def _first(
                 look.waiting.add(side)
             else:
                 found.append(stored)
+                room.take(weight(stored.message))
                 leaving[way] += header.message_type not in SYSTEM_TYPES
             look.after = stored.place
     except PageNeeded as needed:

@@ -2,16 +2,18 @@
 
 What came before is dropped, by its place on the transmission queue it came from. The rest of a unit
 is put together, in one step with the note that it came and from where its topic is to be read
-next. A message that its queue does not take goes to the dead-letter queue; where neither takes it,
-nothing is put and noted, an event says so, and the same unit is given again later. This module does
-not know how a message travels.
+next. Only if it causes so many copies or acknowledgments that a step cannot have them all, it is
+put in several, each a unit: the rest is new when the same unit is given again, at once. A message
+that its queue does not take goes to the dead-letter queue; where neither takes it, nothing is put
+and noted, an event says so, and the same unit is given again later. This module does not know how a
+message travels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from adapter.core.contract import records as r
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
@@ -21,6 +23,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import LowestPlaces
+from adapter.core.contract.weights import weight
 from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
@@ -37,6 +40,7 @@ from adapter.core.rules.msmq.checks import is_valid
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
+from adapter.core.rules.primitives.step_room import StepRoom
 from adapter.core.rules.pubsub import publish
 
 BLOCKED = "arrival_blocked"
@@ -47,6 +51,11 @@ OF_SYSTEM = (*SYSTEM_TYPES, broker_delivery.END_ACKNOWLEDGED)
 """Messages by which conversations end: they have nothing of an application, and go to one that is
 there; to refuse them would be answered by another one.
 """
+
+
+MORE_OF_A_UNIT = 8
+"""A step has an eighth more bytes than the longest unit, and twice as many messages: a unit is not
+cut for reports without data and the headers of dead letters."""
 
 
 class Arriving(Struct):
@@ -102,18 +111,16 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
 
 
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
-    """Put what of a unit is new, and note that it came; or say that there is no room for it."""
+    """Put what of a unit is new, as much as a step may, and note that it came; or say that there is
+    no room for it.
+    """
     plan = Plan(qm, now_ms)
-    size = sum(len(arrival.message.body) for arrival in unit.messages)
-    plan.report_room = max(0, qm.limits.unit_bytes - size)
     receiver = receiver_of(qm, unit.source)
     arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)
-    blocked = ""
-    for arrival in _new(qm, unit):
-        blocked = ARRIVALS[_kind_of(arrival)](arriving, arrival)
-        if blocked:
-            break
+    new = _new(qm, unit)
+    count, blocked = _plan_puts(arriving, new)
     blocked = blocked or _first_parked(qm, plan.puts + plan.reports)
+    qm.arrivals.unfinished.discard(unit.topic)
     if blocked:
         was_blocked = unit.topic in qm.arrivals.blocked
         qm.arrivals.blocked[unit.topic] = blocked
@@ -124,8 +131,51 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     qm.arrivals.blocked.pop(unit.topic, None)
     _report(qm, plan, arriving.delivered)
     arriving.conversations.set_endpoints()
-    records = plan.record(unit.unit, "commit")
-    return [*records, *arriving.conversations.removals(), _arrived(unit)]
+    arrived, ident = _arrived(unit), unit.unit
+    if count < len(new):
+        qm.arrivals.unfinished.add(unit.topic)
+        arrived, ident = _arrived(_part(qm, unit, new[:count])), b""
+    records = plan.record(ident, "commit")
+    return [*records, *arriving.conversations.removals(), arrived]
+
+
+def _plan_puts(arriving: Arriving, new: list[Arrival]) -> tuple[int, str]:
+    """Plan the puts of the first of these messages, as many as one step takes; returns how many,
+    and the queue that has no room for the next one, or "".
+
+    There is room for the unit as it came. What is put beside it takes from the rest.
+    """
+    plan, qm = arriving.plan, arriving.plan.qm
+    size = sum(weight(arrival.message) for arrival in new)
+    more = qm.limits.unit_bytes // MORE_OF_A_UNIT
+    most = max(qm.limits.unit_messages, len(new))  # the sender may be allowed more
+    room = StepRoom(2 * most - len(new), qm.limits.unit_bytes + more - size)
+    for at, arrival in enumerate(new):
+        plan.report_room = max(0, room.bytes - more)
+        mark, delivered, denied = plan.mark(), len(arriving.delivered), len(qm.step.denied)
+        kind = _kind_of(arrival)
+        blocked = ARRIVALS[kind](arriving, arrival)
+        if blocked:
+            return at, blocked
+        puts = plan.since(mark)
+        if len(puts) <= 1 or kind == "conversation":
+            continue  # it is put, or its dead letter; answers of conversations are short
+        size = sum(weight(message) for _, message in puts) - weight(arrival.message)
+        fits = room.has(size, len(puts) - 1)
+        if at and not fits:
+            plan.undo(mark)
+            del arriving.delivered[delivered:], qm.step.denied[denied:]
+            return at, ""
+        if not fits:
+            return 1, ""
+        room.take(size, len(puts) - 1)
+    return len(new), ""
+
+
+def _part(qm: QueueManager, unit: ArrivedUnit, put: list[Arrival]) -> ArrivedUnit:
+    """Return what of a unit has come with these messages: its topic is read from where it was."""
+    offset = qm.arrivals.position(unit.topic, unit.topic_id)
+    return structs.replace(unit, offset=offset, messages=put, lowest=[])
 
 
 def _report(qm: QueueManager, plan: Plan, delivered: list[MessageData]) -> None:

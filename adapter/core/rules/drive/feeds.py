@@ -154,7 +154,7 @@ def _send(
     except Refusal as refusal:
         plan.undo(mark)
         if refusal.reason is Reason.UNIT_TOO_LARGE:
-            return (0, NEXT_STEP) if mark[0] else (TOO_MANY_COPIES, "")
+            return (0, NEXT_STEP) if mark.puts else (TOO_MANY_COPIES, "")
         return 0, f"{_name(feed)}: {refusal.detail}"
     return 0, ""
 

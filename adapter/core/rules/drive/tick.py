@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from adapter.core.contract.message import Place
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
@@ -15,9 +13,9 @@ from adapter.core.rules.messages.unit import expiry_records
 from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.objects import session
 from adapter.core.rules.primitives import marks, waiting
+from adapter.core.rules.primitives.step_room import StepRoom
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
-EXPIRED_BYTES = 4 * 1024 * 1024  # what the reports of one tick have, and one message more: likewise
 SESSIONS_EVERY_MS = 60_000
 
 
@@ -25,16 +23,17 @@ def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     """Discard messages whose time is over; one held by a unit is looked at when it returns."""
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
-    size = 0
-    for _, name, incarnation, place in islice(qm.due.expiries.due(now_ms), EXPIRIES_PER_TICK):
+    room = StepRoom(EXPIRIES_PER_TICK)  # bytes: of the reports
+    for _, name, incarnation, place in qm.due.expiries.due(now_ms):
         queue = qm.that_queue(name, incarnation)
         stored = queue.stored.get(place) if queue else None
-        if queue is None or stored is None or stored.locked or (name, place) in met:
-            continue
-        met.add((name, place))
-        records += expiry_records(queue, [stored])
-        size += report.expiry_weight(stored)
-        if size > EXPIRED_BYTES:
+        size = 0
+        if queue and stored is not None and not stored.locked and (name, place) not in met:
+            met.add((name, place))
+            records += expiry_records(queue, [stored])
+            size = report.expiry_weight(stored)
+        room.take(size)
+        if room.is_over:
             break
     return records
 

@@ -49,7 +49,9 @@ def arrive(
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
-    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.new_queues)
+    target = Target(reason=Reason.AUTHORITY_MISSING)
+    if receiver is None or receiver.may_put(to.queue, to.queue_manager, message.user):
+        target = routes.find(plan.qm, to.queue, to.queue_manager, plan.new_queues)
     if target.queue is not None and target.queue.name == source and target.transmission == to:
         # It would go back to where it came from, unchanged: and so for ever.
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
@@ -62,8 +64,6 @@ def arrive(
             letter = as_bytes(plan.qm, message.body, plan.now_ms)
         reason = plan.bury([letter], to.queue, arrival.code or code, to.queue_manager)
     else:
-        if receiver is not None and not receiver.may_put(to.queue, to.queue_manager, message.user):
-            target = Target(reason=Reason.AUTHORITY_MISSING)
         reason = plan.send(target, message)
         if reason is Reason.ALIAS_BASE_TYPE_ERROR:
             reason = publish(plan, to.queue, message)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Final
 
 import msgspec
 
@@ -38,9 +37,7 @@ from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 from adapter.core.rules.messages.unit import Gets
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import matching
-
-MOVED_BYTES: Final = 4 * 1024 * 1024
-"""What one record moves, or one message: what is left is moved by the next."""
+from adapter.core.rules.primitives.step_room import StepRoom
 
 
 def is_due(queue: LocalQueue, stored: Stored) -> bool:
@@ -127,16 +124,17 @@ def move(
     What is more than one record moves is noted, to be moved next. reported: of which an event says
     that they stay.
     """
-    plan, size = Plan(qm, now_ms), 0
+    plan, room = Plan(qm, now_ms), StepRoom(qm.limits.unit_messages)
     gets: Gets = []
     parts = list(_messages(found, qm.limits.unit_bytes))
     for at, message in enumerate(parts):
-        size += sum(weight(part.message) for part in message)
-        if gets and size > MOVED_BYTES:
+        size = sum(weight(part.message) for part in message)
+        if gets and not room.has(size, len(message)):
             left = [part.place for one in parts[at:] for part in one]
             due = MoveDue(queue, left, now_ms, [], reported.intersection(left))
             qm.step.moves_due.append(due)
             break
+        room.take(size, len(message))
         if _plan_move(plan, queue, message, reported):
             gets += [(queue, part) for part in message]
     return plan.record(verb="commit", gets=gets)

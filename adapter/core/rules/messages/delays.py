@@ -37,10 +37,9 @@ from adapter.core.rules.messages import report
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import discard_records, removal_of, taken_from
 from adapter.core.rules.primitives import parking
+from adapter.core.rules.primitives.step_room import StepRoom
 
 MISSING: Final = "delayed_message_missing"
-BYTES_PER_STEP: Final = 4 * 1024 * 1024
-"""As limits.released_per_step, for the same reason."""
 PAGE: Final = 100
 """Messages read at a time: those that were put together are often due together."""
 LOOK_AGAIN_MS: Final = 1_000
@@ -51,28 +50,10 @@ PER_RECORD: Final = 20_000
 """Messages in a record of a snapshot, which stays far below what a topic takes."""
 
 
-class _Step:
-    """What one step may still release."""
-
-    __slots__ = ("bytes", "count")
-
-    def __init__(self, count: int) -> None:
-        self.count, self.bytes = count, BYTES_PER_STEP
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the rest is for the next step."""
-        return self.count <= 0 or self.bytes <= 0
-
-    def take(self, message: MessageData) -> None:
-        self.count -= 1
-        self.bytes -= weight(message)
-
-
 def release_due(qm: QueueManager, now_ms: int) -> list[Record]:
     """Release what is due, of one destination after the other."""
     records: list[Record] = []
-    step = _Step(qm.limits.released_per_step)
+    room = StepRoom(qm.limits.released_per_step)
     for noted_ms, name, incarnation in qm.due.delays.due(now_ms):
         queue = qm.that_queue(name, incarnation)
         if queue is None or queue.delays is None or queue.delays.noted_ms != noted_ms:
@@ -80,23 +61,23 @@ def release_due(qm: QueueManager, now_ms: int) -> list[Record]:
         queue.delays.noted_ms = 0
         found: list[Stored] = []
         expired: list[Stored] = []
-        for stored in _due(qm, queue, queue.delays, now_ms, step):
+        for stored in _due(qm, queue, queue.delays, now_ms, room):
             over = 0 < _expires_ms(stored.message) <= now_ms
             (expired if over else found).append(stored)
         records += _release(qm, queue, found, now_ms) + _expire(qm, queue, expired)
         if not queue.delays.noted_ms:
             qm.note_delays(queue)
-        if step.is_over:
+        if room.is_over:
             break
     return records
 
 
 def _due(
-    qm: QueueManager, queue: LocalQueue, delays: Delays, now_ms: int, step: _Step
+    qm: QueueManager, queue: LocalQueue, delays: Delays, now_ms: int, room: StepRoom
 ) -> Iterator[Stored]:
     """Take out what is due, in order; what is not in memory is waited for."""
     delayed = qm.queues[DELAYED_QUEUE]
-    while not step.is_over and (entry := delays.first(now_ms)) is not None:
+    while not room.is_over and (entry := delays.first(now_ms)) is not None:
         _, place, _ = entry
         stored = delayed.stored.get(place)
         if stored is None and qm.is_delayed(place):
@@ -109,7 +90,7 @@ def _due(
             return
         delays.pop(entry)
         if stored is not None:
-            step.take(stored.message)
+            room.take(weight(stored.message))
             yield stored
 
 

@@ -33,9 +33,19 @@ LOOK_AGAIN_MS: Final = 1_000
 
 def suspend(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     """Let a request wait for a page."""
-    qm.queues[needed.queue].suspended.append(request)
-    qm.connections[request.connection].turns.suspend(request)
+    _suspend(qm, request, qm.queues[needed.queue])
     qm.want_page(needed)
+
+
+def go_on(qm: QueueManager, request: Request, queue: LocalQueue) -> None:
+    """Let a request be decided again in the same step, once its records so far are applied."""
+    _suspend(qm, request, queue)
+    qm.step.asked_again.append(queue)
+
+
+def _suspend(qm: QueueManager, request: Request, queue: LocalQueue) -> None:
+    queue.suspended.append(request)
+    qm.connections[request.connection].turns.suspend(request)
     waiting.runs(qm, request)
 
 

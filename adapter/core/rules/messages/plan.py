@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
@@ -52,14 +54,23 @@ REPORT_LOST: Final = "report_lost"
 CONFIRMATIONS: Final = (CONFIRM_ON_ARRIVAL, CONFIRM_ON_DELIVERY)
 
 
+class PlanMark(Struct):
+    """How much a plan had: puts, reports and records; bytes of MSMQ, and its room for reports."""
+
+    puts: int
+    reports: int
+    records: int
+    size: dict[str, int]
+    report_room: int | None
+
+
 class Plan:
     """The puts of one step.
 
     puts: of messages, in order. reports: put behind them. cut: messages that are put as segments,
     before the others: their queue, the whole, its parts. count: how many are planned for a queue,
-    by its name; size: bytes of bodies, of MSMQ. new_queues: made for the puts. deleted: names
-    of queues that the step deletes, to which MSMQ puts nothing. records: what is said before
-    the puts.
+    by its name; size: bytes of bodies, of MSMQ. new_queues: made for the puts. deleted: queues that
+    the step deletes, to which MSMQ puts nothing. records: what is said before the puts.
     """
 
     __slots__ = (
@@ -92,15 +103,22 @@ class Plan:
             self._new_queues = MadeQueues()
         return self._new_queues
 
-    def mark(self) -> tuple[int, int, int, dict[str, int]]:
-        """Return how much is planned, for undo()."""
-        return len(self.puts), len(self.reports), len(self.records), dict(self.count)
+    def mark(self) -> PlanMark:
+        """Return how much is planned, for undo() and since()."""
+        counts = len(self.puts), len(self.reports), len(self.records)
+        return PlanMark(*counts, dict(self.size), self.report_room)
 
-    def undo(self, mark: tuple[int, int, int, dict[str, int]]) -> None:
+    def since(self, mark: PlanMark) -> Puts:
+        """Return what was planned since a mark: puts, and reports behind them."""
+        return self.puts[mark.puts :] + self.reports[mark.reports :]
+
+    def undo(self, mark: PlanMark) -> None:
         """Drop what was planned since a mark. Queues that were made for it stay."""
-        puts, reports, records, self.count = mark
-        del self.puts[puts:], self.reports[reports:], self.records[records:]
-        self._full = {name: at for name, at in self._full.items() if at < records}
+        for queue, _ in self.since(mark):
+            self.count[queue.name] -= 1
+        self.size, self.report_room = mark.size, mark.report_room
+        del self.puts[mark.puts :], self.reports[mark.reports :], self.records[mark.records :]
+        self._full = {name: at for name, at in self._full.items() if at < mark.records}
 
     def put(self, queue: LocalQueue, message: MessageData, *, is_report: bool = False) -> None:
         """Plan a put, whatever the queue says to it."""

@@ -2,10 +2,13 @@
 
 Each message may ask for an acknowledgment, or to become a dead letter, so that each is looked at.
 What is not in memory is read page by page: what has been read is removed, and the request waits for
-the next page, so that a long queue needs no more memory than a short one.
+the next page, so that a long queue needs no more memory than a short one. What is in memory is
+removed by as many decisions as it takes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
@@ -15,6 +18,8 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged
 from adapter.core.contract.replies import Reply
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import pages
@@ -25,16 +30,17 @@ from adapter.core.rules.msmq import queues
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision, done
+from adapter.core.rules.primitives.step_room import StepRoom
 
 
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
     """MQPurgeQueue."""
     queue = reader_of(qm, request, command.handle, RECEIVE_ACCESS).msmq
-    plan = Plan(qm, request.now_ms)
-    _report(plan, queue, msmq_delivery.QUEUE_PURGED)
-    needed = _unread(qm, queue)
-    if needed is not None:
-        return _go_on_later(plan, request, queue, needed)
+    plan, room = Plan(qm, request.now_ms), StepRoom(qm.limits.unit_messages)
+    found = _first(queue, room)
+    _report(plan, found, msmq_delivery.QUEUE_PURGED)
+    if room.is_over or _unread(qm, queue) is not None:
+        return _go_on_later(plan, request, queue, found, room)
     count = queue.available_count + queue.purged.pop(_key(request), 0)
     kept = [taken_from(queue, one) for one in queue.stored.values() if one.locked]
     plan.records.append(QueuePurged(queue.name, kept, queue.available_count))
@@ -53,17 +59,19 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         text = "transactions in flight have received messages of it"
         raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
     plan.deleted = frozenset(one.name for one in gone)
+    room = StepRoom(qm.limits.unit_messages)
     for one in gone:
-        needed = _unread(qm, one)
-        if needed is not None:
-            _report(plan, one, msmq_delivery.QUEUE_DELETED)
-            return _go_on_later(plan, request, one, needed)
+        found = _first(one, room)
+        if room.is_over or _unread(qm, one) is not None:
+            _report(plan, found, msmq_delivery.QUEUE_DELETED)
+            return _go_on_later(plan, request, one, found, room)
     journal = queues.find(qm, f"{queue.name};{JOURNAL}")
     replies: list[Reply] = []
     count = 0
     for one in [*gone, *([journal] if journal is not None else [])]:
         count += one.available_count + one.purged.pop(_key(request), 0)
-        _report(plan, one, msmq_delivery.QUEUE_DELETED)
+        if one.is_delivered_to:
+            _report(plan, one.in_memory(), msmq_delivery.QUEUE_DELETED)
         replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(plan, one)
     plan.records += [QueueDeleted(one.name) for one in gone]
@@ -89,20 +97,39 @@ def _unread(qm: QueueManager, queue: MsmqQueue) -> PageNeeded | None:
     return None
 
 
-def _go_on_later(plan: Plan, request: Request, queue: MsmqQueue, needed: PageNeeded) -> Decision:
-    """Remove what is in memory, and come back when the next page has been read."""
+def _first(queue: MsmqQueue, room: StepRoom) -> list[Stored]:
+    """Return the messages in memory that one decision removes."""
+    found: list[Stored] = []
+    for stored in queue.in_memory() if queue.is_delivered_to else ():
+        if room.is_over:
+            break
+        room.take(2 * weight(stored.message))  # its dead letter, an acknowledgment with its body
+        found.append(stored)
+    return found
+
+
+def _go_on_later(
+    plan: Plan, request: Request, queue: MsmqQueue, found: list[Stored], room: StepRoom
+) -> Decision:
+    """Remove what was found, and come back: at once for what else is in memory, or when the next
+    page has been read.
+    """
     qm = plan.qm
-    places = [taken_from(queue, stored) for stored in queue.in_memory()]
+    places = [taken_from(queue, stored) for stored in found]
     known = {key: count for key, count in queue.purged.items() if key[0] in qm.connections}
     queue.purged = known | {_key(request): known.get(_key(request), 0) + len(places)}
     plan.records += discard_records(places, "purged")
-    pages.suspend(qm, request, needed)
+    needed = None if room.is_over else _unread(qm, queue)
+    if needed is None:
+        pages.go_on(qm, request, queue)
+    else:
+        pages.suspend(qm, request, needed)
     return Decision(plan.record())
 
 
-def _report(plan: Plan, queue: MsmqQueue, why: int) -> None:
-    """Report the messages of a queue that are about to be removed, as far as they ask for it."""
-    for stored in queue.in_memory() if queue.is_delivered_to else ():
+def _report(plan: Plan, found: Iterable[Stored], why: int) -> None:
+    """Report messages that are about to be removed from their queue, as far as they ask for it."""
+    for stored in found:
         msmq_delivery.leave_unreceived(plan, stored, why)
 
 

@@ -204,7 +204,7 @@ def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
         return []
     queue.is_deleted = True
     if queue.suspended:
-        qm.step.deleted.append(queue)
+        qm.step.asked_again.append(queue)
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
     qm.note_usage(queue)

@@ -112,7 +112,7 @@ def plan_by_alias(plan: Plan, name: str, message: MessageData) -> Reason | None:
         if alias.inhibit_put or topics.effective(plan.qm, topic).publish != "ENABLED":
             return Reason.PUT_INHIBITED
         plan_publication(plan, topic, message)
-        check_size(plan.qm, plan.puts + plan.reports)
+        check_size(plan.qm, plan.since(mark))
     except Refusal as refusal:
         plan.undo(mark)
         is_missing = refusal.reason is Reason.OBJECT_NOT_FOUND
@@ -188,11 +188,9 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
     """Plan the put of a subscription's copy of a publication, or refuse the publication."""
     qm, to = plan.qm, subscription.destination
     manager = subscription.destination_queue_manager
-    target = routes.find(qm, to, manager, plan.new_queues)
+    target = _target(plan, subscription)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
-    if not _may_reach(qm, subscription):
-        target = Target(reason=Reason.AUTHORITY_MISSING)
     reason = _put_copy(plan, target, copy)
     if reason is None:
         return
@@ -202,6 +200,14 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
     if is_lost and message.persistence and subscription.is_durable:
         text = f"subscription {subscription.name!a}: queue {to}, MQRC {code_of(reason)}"
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
+
+
+def _target(plan: Plan, subscription: SubscriptionState) -> Target:
+    """Find where copies go. Who may not put them there has no transmission queue made either."""
+    if not _may_reach(plan.qm, subscription):
+        return Target(reason=Reason.AUTHORITY_MISSING)
+    to, manager = subscription.destination, subscription.destination_queue_manager
+    return routes.find(plan.qm, to, manager, plan.new_queues)
 
 
 def _may_reach(qm: QueueManager, subscription: SubscriptionState) -> bool:
@@ -316,11 +322,9 @@ def retained_copies(
     plan, lost = Plan(qm, now_ms), 0
     if subscription.level > RETAINED_LEVEL:
         return plan, lost
-    manager = subscription.destination_queue_manager
-    found = routes.find(qm, subscription.destination, manager, plan.new_queues)
-    target = found if queue is None else Target(queue)
-    if not _may_reach(qm, subscription):
-        target = Target(reason=Reason.AUTHORITY_MISSING)
+    target = Target(queue)
+    if queue is None or not _may_reach(qm, subscription):
+        target = _target(plan, subscription)
     for topic, message in retained.last_of_each(qm, subscription.topic, now_ms):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):

@@ -5,8 +5,8 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.model.lane import EXPIRY_BUCKET_MS
 from adapter.core.model.report import EXPIRATION
-from adapter.core.rules.drive import tick
 from adapter.core.rules.drive.tick import EXPIRIES_PER_TICK
+from adapter.core.rules.primitives import step_room
 from tests.support.core import START_MS, Core, client_on
 from tests.support.hard_state import check_snapshots
 
@@ -150,7 +150,7 @@ def test_an_end_that_a_wrong_clock_has_passed_is_still_met(kind: str) -> None:
 
 
 def test_a_tick_reports_few_long_messages_and_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tick, "EXPIRED_BYTES", 3_000)
+    monkeypatch.setattr(step_room, "BYTES_PER_STEP", 3_000)
     client = client_on("Q", "R")
     with_data = EXPIRATION * 7
     for _ in range(4):

@@ -9,7 +9,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record
 from adapter.core.contract.unit_records import UnitCommitted
-from adapter.core.rules.messages import backout
+from adapter.core.rules.primitives import step_room
 from adapter.format import entries
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core, client_on
@@ -100,7 +100,7 @@ def test_no_more_properties_than_a_put_takes() -> None:
 
 def test_more_than_one_record_takes_is_moved_by_several() -> None:
     client = moving()
-    half = "x" * (backout.MOVED_BYTES // 2)
+    half = "x" * (step_room.BYTES_PER_STEP // 2)
     for _ in range(3):
         client.put(half)
     back_out(client, 3)
@@ -289,7 +289,7 @@ def test_reading_ends_when_the_backout_queue_is_full() -> None:
 def test_segments_that_no_unit_has_together_are_moved_by_several_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backout, "MOVED_BYTES", 1_000)
+    monkeypatch.setattr(step_room, "BYTES_PER_STEP", 1_000)
     client = moving(Core(unit_bytes=4_000))
     for flags in (SEGMENT, SEGMENT, LAST_SEGMENT):
         message = MessageData(bytes(1_000), details=Details(flags=flags))

@@ -10,7 +10,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
-from adapter.core.contract.authorities import ALTERNATE_USER, PUT, SET_ALL
+from adapter.core.contract.authorities import ALTERNATE_USER, PUBLISH, PUT, SET_ALL
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.message import MessageData
@@ -148,6 +148,40 @@ def test_what_goes_on_to_another_queue_manager_is_checked_by_its_name() -> None:
     grant(client, "ann", PUT, "QMC")
     arrive(client, message(to="FAR", manager="QMC"))
     assert client.core.queue("QMC").depth == 1
+
+
+def test_a_transmission_queue_is_made_for_who_may_put_to_it() -> None:
+    client = site()
+    receiver(client, mca_user="qma")
+    client.core.give(inputs.QueueManagersKnown(frozenset({"QMC"})))
+    arrive(client, message(to="FAR", manager="QMC"))
+    assert depths(client) == (0, 1)
+    assert "QMC" not in client.core.qm.queues
+    grant(client, "qma", SET_ALL, "", "qmgr")
+    grant(client, "qma", PUT | SET_ALL, "QMC")
+    arrive(client, message(to="FAR", manager="QMC"))
+    assert client.core.queue("QMC").depth == 1
+
+
+@pytest.mark.parametrize("authority", ["DEF", "CTX"])
+def test_what_is_published_by_an_alias_needs_the_right_to_publish(authority: str) -> None:
+    """As where a program opens the alias."""
+    client = site()
+    client.do(c.DefineObject("topic", "NEWS", {"topic_string": "news"}))
+    client.do(c.DefineObject("alias", "A", {"target": "NEWS", "target_type": "TOPIC"}))
+    client.do(c.DefineObject("subscription", "S", {"topic_string": "news", "destination": "Q"}))
+    receiver(client, mca_user="qma", put_authority=authority)
+    putter = "qma" if authority == "DEF" else "ann"
+    grant(client, "qma", SET_ALL | ALTERNATE_USER, "", "qmgr")
+    grant(client, "qma", SET_ALL, "A")
+    grant(client, putter, PUT | (SET_ALL if putter == "qma" else 0), "A")
+    arrive(client, message(to="A"))
+    assert depths(client) == (0, 1)
+    assert missing(client) == [(putter, "topic", "news", PUBLISH)]
+    grant(client, putter, PUBLISH, "NEWS", "topic")
+    arrive(client, message(to="A"))
+    assert depths(client) == (1, 1)
+    assert missing(client) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapter.core import inputs
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import bits_of
@@ -149,6 +150,22 @@ def test_copies_reach_their_queue_by_the_rights_of_the_owner(words: tuple[str, .
     letters = [one.message.body for one in client.core.queue("DEAD").in_memory()]
     reasons = [dead_letter.from_dlh(one).reason for one in letters]
     assert reasons == ([] if words == ("put",) else [2035])
+
+
+@pytest.mark.parametrize("may_put", [False, True])
+def test_copies_have_a_transmission_queue_made_by_the_rights_of_the_owner(may_put: bool) -> None:
+    client = site()
+    given = {"topic_string": "news", "destination": "FAR", "destination_queue_manager": "QM2"}
+    client.core.give(inputs.QueueManagersKnown(frozenset({"QM2"})))
+    grant(client, "QM2", "put", "setall")
+    user(client, "eve")
+    assert not is_denied(client, c.DefineObject("subscription", "N", given))
+    operator(client)
+    client.do(c.DeleteQueue("QM2"))
+    grant(client, "QM2", *(("put", "setall") if may_put else ("browse",)))
+    publish(client)
+    assert ("QM2" in client.core.qm.queues) is may_put
+    assert client.core.queue("DEAD").depth == (not may_put)
 
 
 def test_one_that_may_not_reach_its_queue_takes_nothing_from_its_group() -> None:

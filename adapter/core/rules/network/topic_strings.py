@@ -32,6 +32,18 @@ def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
     return topic
 
 
+def objects_above(qm: QueueManager, topic: str) -> list[str]:
+    """Return the names of the topic objects at and above a topic string, the nearest first."""
+    objects = qm.topics.objects
+    found = []
+    while True:
+        if topic in objects:
+            found.append(objects[topic])
+        if not topic:
+            return found
+        topic = topic.rpartition(SEPARATOR)[0]
+
+
 def check(topic: str) -> None:
     """Refuse what is not a topic string (MQRC_TOPIC_STRING_ERROR)."""
     if not topic:

@@ -8,7 +8,6 @@ from adapter.core.contract import authorities as a
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.network import topic_strings
 from adapter.core.rules.primitives.access import Asker
-from adapter.core.rules.pubsub.topics import objects_above
 
 
 def require(qm: QueueManager, asker: Asker, topic: str, bits: int, but: str = "") -> None:
@@ -31,7 +30,7 @@ def require_object(qm: QueueManager, asker: Asker, name: str, bits: int) -> None
 
 def missing_of(qm: QueueManager, asker: Asker, topic: str, bits: int, but: str = "") -> int:
     """Return which of these authorities who asks does not have on a topic string."""
-    for name in objects_above(qm, topic):
+    for name in topic_strings.objects_above(qm, topic):
         if name != but:
             bits = asker.missing(a.TOPIC, name, bits)
     return bits

@@ -38,8 +38,10 @@ def put_dead_letter(
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
     letter.properties = with_properties(letter.properties, {TOPIC: export.topic, WHY: why})
+    waits = f"message {message.message_id.hex()} waits: {why}; and"
     try:
         put_letter(channel, unit, export.queue, letter, now_ms, message.expires_at_ms)
+    except UnitFullError as error:
+        raise LetterRoomError(f"{waits} {error}") from error
     except NoDeadLetterError as error:
-        kind = LetterRoomError if isinstance(error, UnitFullError) else ExportError
-        raise kind(f"message {message.message_id.hex()} waits: {why}; and {error}") from error
+        raise ExportError(f"{waits} {error}") from error

@@ -86,7 +86,7 @@ def put_letter(
 
 def _is_local(opening: Pending, name: str) -> bool:
     """Whether the name that was opened is a local queue's own, as the core asks it of what it puts
-    there: what is put by the alias of a topic is published, and lost if nobody subscribes.
+    there: what is put by the alias of a topic is published, and lost without a subscription.
     """
     answer = opening.answer
     if not isinstance(answer, Opened):

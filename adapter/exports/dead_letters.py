@@ -14,10 +14,14 @@ from adapter.core.contract.feeds import TOPIC
 from adapter.core.contract.message import MessageData, with_properties
 from adapter.core.mq_layouts.dead_letter import as_dead_letter
 from adapter.exports.port import ExportError
-from adapter.own_clients.dead_letters import NoDeadLetterError, put_letter
+from adapter.own_clients.dead_letters import NoDeadLetterError, UnitFullError, put_letter
 
 WHY = "KafkaError"
 """A property of a dead letter: why its topic does not take it."""
+
+
+class LetterRoomError(ExportError):
+    """The unit that got a message has no room for its dead letter: fewer are to be got in one."""
 
 
 def put_dead_letter(
@@ -28,13 +32,16 @@ def put_dead_letter(
     code: int,
     why: str,
 ) -> None:
-    """Put a message on the dead-letter queue. code: MQRC. Raises ExportError, ConnectionBroken."""
+    """Put a message on the dead-letter queue. code: MQRC. Raises LetterRoomError, ExportError,
+    ConnectionBroken.
+    """
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
     letter.properties = with_properties(letter.properties, {TOPIC: export.topic, WHY: why})
+    waits = f"message {message.message_id.hex()} waits: {why}; and"
     try:
         put_letter(channel, unit, export.queue, letter, now_ms, message.expires_at_ms)
+    except UnitFullError as error:
+        raise LetterRoomError(f"{waits} {error}") from error
     except NoDeadLetterError as error:
-        raise ExportError(
-            f"message {message.message_id.hex()} waits: {why}; and {error}"
-        ) from error
+        raise ExportError(f"{waits} {error}") from error

@@ -38,7 +38,7 @@ from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Place
 from adapter.core.contract.results import LowestPlaces, UnitOutcome
-from adapter.exports.dead_letters import put_dead_letter
+from adapter.exports.dead_letters import LetterRoomError, put_dead_letter
 from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
 from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
 from adapter.own_clients.client import GET_MESSAGES, get_messages, incarnation_of
@@ -157,6 +157,8 @@ class ExportSession:
         """Places whose messages are written, and may be on the queue still."""
         self._letters = 0
         """Dead letters of the unit."""
+        self._limit = GET_MESSAGES
+        """How many messages are got in a unit."""
 
     def run(self) -> None:
         """Write until the channel is closed, or there has been nothing to write for some time on a
@@ -211,7 +213,7 @@ class ExportSession:
         """Write the next messages; returns whether there are any within some time."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = get_messages(handle, unit, IDLE_MS, GET_MESSAGES)
+        got = get_messages(handle, unit, IDLE_MS, self._limit)
         if not got:
             unit.backout()
             self._forget_gone(handle)
@@ -224,8 +226,18 @@ class ExportSession:
                 return False
             self._counts.enter(RUNNING)
             self._letters = 0
-            self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
+            try:
+                self._write(
+                    unit, writer, [one for one in got if place_of(one) not in self._written]
+                )
+            except LetterRoomError:  # before anything was written
+                if len(got) == 1:
+                    raise
+                unit.backout()
+                self._limit = len(got) // 2
+                return True
             unit.commit()
+        self._limit = min(2 * self._limit, GET_MESSAGES)
         self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
         self._counts.ends = dict(writer.ends)

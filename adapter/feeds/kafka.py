@@ -41,6 +41,7 @@ from adapter.format.feeds import TopicRecord
 from adapter.format.record_headers import bytes_of, headers_of
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import (
+    OF_CONNECTIONS,
     TOPIC_FORBIDDEN,
     TOPIC_MISSING,
     describe,
@@ -58,18 +59,6 @@ READ_RECORDS = 500
 NO_RECORD = -1
 """The answer where no record is of a time or later."""
 LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
-OF_CONNECTIONS = frozenset(
-    {
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._AUTHENTICATION,
-        KafkaError._RESOLVE,
-        KafkaError._SSL,
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._WAIT_COORD,
-    }
-)
-"""The client connects again by itself."""
 
 
 class KafkaFeedTopics:

@@ -3,8 +3,9 @@
 The body is the value, untouched. Properties become headers: text as UTF-8, bytes as they are,
 numbers and truth values as text, null without a value. It is the inverse of what feeds do
 (format.feeds): `name.2`, `name.3` and so on are further headers of the name before the dot, and
-properties that say where a message was read are left out. This module does not know how a record is
-written.
+properties that say where a message was read are left out. A header that was named so itself, or
+KafkaHeader, is not told apart: programs know it by its own name. This module does not know how a
+record is written.
 """
 
 from __future__ import annotations

@@ -18,17 +18,22 @@ record is on.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.contract.message import ID_LENGTH, MessageData
+from adapter.core.contract.message import ID_LENGTH, PRIORITY_MAX, MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.format.schemas import UnreadableError
 
 PREFIX = "mq."
 QUEUE = "mq.queue"
+# What Python reads of other characters, blanks and signs is no number in other languages.
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_DIGITS = re.compile(r"(?:[0-9a-fA-F]{2})*")
+_PRIORITY = re.compile(rf"[0-{PRIORITY_MAX}]")
 
 
 class HeaderField(Struct, frozen=True):
@@ -40,13 +45,23 @@ class HeaderField(Struct, frozen=True):
 
 
 def _whole(text: str) -> int:
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError("it is a whole number, in digits 0 to 9")
     number = int(text)
     if not -(2**31) <= number < 2**63:
         raise ValueError("the number is too large")
     return number
 
 
+def _priority(text: str) -> int:
+    if _PRIORITY.fullmatch(text) is None:
+        raise ValueError(f"it is 0 to {PRIORITY_MAX}")
+    return int(text)
+
+
 def _ident(text: str) -> bytes:
+    if _DIGITS.fullmatch(text) is None:
+        raise ValueError("it is hexadecimal digits, two for each byte")
     ident = bytes.fromhex(text)
     if len(ident) > ID_LENGTH:
         raise ValueError(f"it has more than {ID_LENGTH} bytes")
@@ -83,7 +98,7 @@ FIELDS: Mapping[str, HeaderField] = {
         HeaderField("group_id", _ident, bytes.hex),
         HeaderField("group_seq", _whole),
         HeaderField("last_in_group", _flag, _yes_no),
-        HeaderField("priority", _whole),
+        HeaderField("priority", _priority),
         HeaderField("expiry_ms", _whole),
         HeaderField("delay_ms", _whole),
         HeaderField("deliver_at_ms", _whole),
@@ -110,8 +125,9 @@ def encode(queue: str, message: MessageData) -> list[tuple[str, bytes]]:
         value = getattr(message, field.name)
         if value is not None and value != getattr(_USUAL, field.name):
             try:
-                headers[PREFIX + field.name] = field.write(value)
-            except TypeError as error:
+                headers[PREFIX + field.name] = text = field.write(value)
+                field.read(text)
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"{field.name} cannot be sent in a record: {error}") from error
     if message.persistence >= 0:
         headers[PREFIX + PERSISTENT] = _yes_no(message.persistence)

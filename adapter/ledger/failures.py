@@ -90,6 +90,19 @@ STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED
 TOPIC_MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 TOPIC_FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 
+OF_CONNECTIONS = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._AUTHENTICATION,
+        KafkaError._RESOLVE,
+        KafkaError._SSL,
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+    }
+)
+"""Errors that a consumer is given of no record: the client connects again by itself."""
+
 OF_CALL = "Unable to produce message: "
 """What confluent-kafka says before a refusal that produce() raises."""
 

@@ -16,9 +16,17 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from adapter.format import names
 from adapter.format.record_headers import bytes_of, headers_of
 from adapter.ledger import kafka_settings
-from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of, explain
+from adapter.ledger.failures import (
+    OF_CONNECTIONS,
+    TOPIC_FORBIDDEN,
+    TOPIC_MISSING,
+    describe,
+    error_of,
+    explain,
+)
 from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
@@ -319,8 +327,17 @@ class KafkaFollower:
             if topic in self._next:
                 self._next[topic] = max(self._next[topic], offset)
             return None
-        is_denied = error.code() in TOPIC_FORBIDDEN
-        if topic not in self._next or not (is_denied or error.code() in LOST):
+        if topic not in self._next or error.code() in OF_CONNECTIONS:
             return None
         self.leave(topic)
-        return TopicLost(topic, explain(error, "Read", topic), is_denied)
+        if error.code() in LOST | TOPIC_FORBIDDEN:
+            why, is_there = explain(error, "Read", topic), error.code() in TOPIC_FORBIDDEN
+            return TopicLost(topic, why, is_there)
+        remedy = "delete the topic: it is made and written again"
+        if topic != names.DIRECTORY_TOPIC:
+            remedy = (
+                f"delete its records before offset {offset + 1} (kafka-delete-records.sh), and "
+                "send again what they were"
+            )
+        why = f"what {topic} has at offset {offset} cannot be fetched: {describe(error)}"
+        return TopicLost(topic, f"{why}; if it stays so, {remedy}", is_there=True)

@@ -52,12 +52,13 @@ class ReceivedRecord(Struct):
 class TopicLost(Struct):
     """A topic cannot be read on from where its reading has come to: it was deleted, or trimmed.
 
-    is_denied: it may not be read any more, and may be again.
+    is_there: it may be read on later, from there: when the right to read it has been granted again,
+    or what is damaged has been deleted.
     """
 
     topic: str
     why: str
-    is_denied: bool = False
+    is_there: bool = False
 
 
 class TopicWriter(Protocol):

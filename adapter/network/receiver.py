@@ -278,9 +278,9 @@ class NetworkReceiver:
 
     def _lose(self, lost: port.TopicLost) -> None:
         """A topic cannot be read on: it is opened again, if it is to be read; at the next sweep, if
-        it may not be read.
+        it is there.
         """
-        if lost.is_denied:
+        if lost.is_there:
             self._note_problem(lost.topic, port.NetworkError(lost.why))
         else:
             log.warning("a topic is lost", topic=lost.topic, why=lost.why)

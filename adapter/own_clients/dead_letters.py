@@ -14,7 +14,7 @@ from adapter.channel.verbs import ask_to_open, close_handles, dead_letter_queue,
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Opened, PutDone
-from adapter.errors import ConnectionBroken, Error
+from adapter.errors import ConnectionBroken, Error, UnitTooLarge
 
 CONFIRMATIONS = 0x3F00
 """MQRO_COA and MQRO_COD with data: of arrival and delivery, which a dead letter has not."""
@@ -22,6 +22,10 @@ CONFIRMATIONS = 0x3F00
 
 class NoDeadLetterError(Exception):
     """No dead-letter queue takes a message. The text says why, and what to do."""
+
+
+class UnitFullError(NoDeadLetterError):
+    """The unit that got a message has no room for its dead letter."""
 
 
 def put_letter(
@@ -36,12 +40,17 @@ def put_letter(
 
     source: the local queue that the message was got from, which may not get it back: it would go
     round for ever. expires_at_ms: of the message; 0: never. Raises NoDeadLetterError,
-    ConnectionBroken.
+    UnitFullError, ConnectionBroken.
     """
     name = dead_letter_queue(channel)
     if not name:
         raise NoDeadLetterError(
             f"queue manager {channel.queue_manager} has no dead-letter queue: name one by ALTER "
+            "QMGR DEADQ, or get the message"
+        )
+    if name == source:
+        raise NoDeadLetterError(
+            f"the dead-letter queue {name} is the queue that it is on: name another one by ALTER "
             "QMGR DEADQ, or get the message"
         )
     letter = structs.replace(
@@ -56,24 +65,30 @@ def put_letter(
         handle = channel.new_handle(name, c.OUTPUT | c.EXISTING | c.SET_CONTEXT)
         opening = open_request(handle)
         ask_to_open(channel, opening, handle)
-        if _is_queue(opening, name, source):
+        if not _is_local(opening, name):
             close_handles(channel, [handle])
             raise NoDeadLetterError(
-                f"the dead-letter queue {name} is the queue that it is on: name another one by "
-                "ALTER QMGR DEADQ, or get the message"
+                f"{name}, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ, "
+                "or get the message"
             )
         request = put_request(handle, [letter], unit, c.SET_CONTEXT)
         perform(channel, unit, [request], request, PutDone)
         close_handles(channel, [handle])
     except ConnectionBroken:
         raise
+    except UnitTooLarge as error:
+        raise UnitFullError(
+            "the unit that got it has no room for its dead letter: raise max_uncommitted_messages"
+        ) from error
     except Error as error:
         raise NoDeadLetterError(f"the dead-letter queue does not take it: {error}") from error
 
 
-def _is_queue(opening: Pending, name: str, queue: str) -> bool:
-    """Whether the name that was opened is that of a local queue, or another name for it."""
+def _is_local(opening: Pending, name: str) -> bool:
+    """Whether the name that was opened is a local queue's own, as the core asks it of what it puts
+    there: what is put by the alias of a topic is published, and lost without a subscription.
+    """
     answer = opening.answer
     if not isinstance(answer, Opened):
-        return name == queue
-    return answer.queue == queue and not answer.is_topic and not answer.queue_manager
+        return True
+    return answer.queue == name and not answer.is_topic and not answer.queue_manager

@@ -13,6 +13,10 @@ class PutDefaults(Protocol):
     """What a put leaves to the name under which it was opened; see the attributes of queues."""
 
     @property
+    def inhibit_put(self) -> bool:
+        """Whether nothing is put by this name."""
+
+    @property
     def def_priority(self) -> int:
         """The priority of a message that has none."""
 
@@ -56,6 +60,7 @@ class TopicDefaults(Struct, frozen=True):
     def_persistence: bool
     max_message_length: int = MESSAGE_LENGTH_MAX
     expiry_cap: int = -1
+    inhibit_put: bool = False
 
 
 class TopicDestination(Struct, frozen=True):

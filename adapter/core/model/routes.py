@@ -10,6 +10,7 @@ from msgspec import Struct
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.queue import LocalQueue
 
 
@@ -42,8 +43,13 @@ class Target(Struct):
     """The queue that a message of the queue manager's own goes to; None: reason says why.
 
     transmission: what it carries to another queue manager, if queue is a transmission queue.
+    destination: what a message is checked against and filled in by: the queue, also where the name
+    takes nothing, or the topic of an alias; None: the name leads nowhere. defaults: of the name, if
+    that is not the destination's own.
     """
 
     queue: LocalQueue | None = None
     transmission: Transmission | None = None
     reason: Reason | None = None
+    destination: Destination | None = None
+    defaults: PutDefaults | None = None

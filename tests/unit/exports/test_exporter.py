@@ -7,6 +7,7 @@ import pytest
 
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.errors import ConnectionBroken, Error, QueueInUse, QueueNotFound
 from adapter.exports import exporter
 from adapter.exports.exporter import Counts, Export, ExporterEnd, ExportSession, RefusedMessages
@@ -28,8 +29,8 @@ def few_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 class Site:
     """A queue manager with an export, and its topic. steps: of the exporters' work."""
 
-    def __init__(self, **attributes: Any) -> None:
-        self.core = Core()
+    def __init__(self, limits: Limits | None = None, **attributes: Any) -> None:
+        self.core = Core(limits)
         self.client = self.core.connect()
         self.client.define("Q", msg_delivery_sequence="FIFO")
         self.client.define("DEAD")
@@ -318,6 +319,25 @@ def test_a_dead_letter_of_many_properties_says_what_it_has_room_for(count: int) 
     told = reader.take()[0].message.properties or {}
     assert len(told) == max(count, 256 if count < 255 else 0)
     assert ("KafkaError" in told) is (count < 255)
+
+
+@pytest.mark.parametrize("most", [2, 3, 10])
+def test_dead_letters_that_are_too_many_for_one_unit_are_put_in_several(most: int) -> None:
+    site = Site(Limits(unit_messages=most))
+    for n in range(12):
+        site.put(str(n), properties={"KafkaToPartition": "x"})
+    site.put("good")
+    site.run()
+    assert (site.written, site.depth, site.counts.dead_letters) == (["good"], 0, 12)
+    assert [body for body, _ in site.letters()] == [str(n) for n in range(12)]
+
+
+def test_a_unit_that_has_no_room_for_any_dead_letter_says_which_setting_to_raise() -> None:
+    site = Site(Limits(unit_messages=1))
+    site.put("bad", properties={"KafkaToPartition": "x"})
+    assert site.fail(ExportError).endswith(
+        "the unit that got it has no room for its dead letter: raise max_uncommitted_messages"
+    )
 
 
 def test_a_unit_of_dead_letters_alone_writes_nothing() -> None:

@@ -215,6 +215,24 @@ def test_repeated_headers(names: list[str], wanted: list[str]) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [
+        (["name", "name.2"], ["name", "name"]),
+        (["KafkaKey.2"], ["KafkaKey"]),
+        (["KafkaHeader"], [""]),
+    ],
+)
+def test_headers_that_are_not_told_apart_are_those_that_the_page_names(
+    read: list[str], written: list[str]
+) -> None:
+    feed = FeedAttributes(topic="other", queue="Q")
+    fed = message_of(TopicRecord(0, 1, None, b"x", [(name, b"1") for name in read], 5), feed)
+    assert fed is not None
+    found = record_of(fed.message, ExportAttributes(queue="Q", topic="T"))
+    assert [name for name, _ in found.headers] == written
+
+
 @pytest.mark.parametrize("name", ["mqk-export", "mqk-hops"])
 @pytest.mark.parametrize("given", ["ALL", "mqk-*", "mqk-export,mqk-hops"])
 def test_no_program_marks_a_record_as_an_export_does(name: str, given: str) -> None:

@@ -52,6 +52,12 @@ def test_headers_are_text() -> None:
     assert headers["mq.message_id"] == b"6d" * 24
 
 
+@pytest.mark.parametrize("message", [MessageData(priority=10), MessageData(message_id=b"m" * 25)])
+def test_what_would_not_be_read_is_not_written(message: MessageData) -> None:
+    with pytest.raises(ValueError, match="cannot be sent in a record"):
+        inbound.encode("Q", message)
+
+
 def test_priority_0_is_said() -> None:
     assert dict(inbound.encode("Q", MessageData(priority=0)))["mq.priority"] == b"0"
 
@@ -75,6 +81,16 @@ def test_other_headers_mean_nothing() -> None:
         ({"mq.queue": b"Q", "mq.expiry_ms": b"9" * 9_999}, "mq.expiry_ms"),
         ({"mq.queue": b"Q", "mq.message_id": b"xyz"}, "mq.message_id"),
         ({"mq.queue": b"Q", "mq.message_id": b"00" * 25}, "more than 24 bytes"),
+        ({"mq.queue": b"Q", "mq.message_id": b"00 00"}, "hexadecimal digits"),
+        ({"mq.queue": b"Q", "mq.message_id": b"0"}, "hexadecimal digits"),
+        ({"mq.queue": b"Q", "mq.priority": b"10"}, "0 to 9"),
+        ({"mq.queue": b"Q", "mq.priority": b"-1"}, "0 to 9"),
+        ({"mq.queue": b"Q", "mq.priority": b" 5 "}, "0 to 9"),
+        ({"mq.queue": b"Q", "mq.priority": "٣".encode()}, "0 to 9"),
+        ({"mq.queue": b"Q", "mq.group_seq": b"1_0"}, "whole number"),
+        ({"mq.queue": b"Q", "mq.group_seq": b" 5 "}, "whole number"),
+        ({"mq.queue": b"Q", "mq.group_seq": "٣".encode()}, "whole number"),
+        ({"mq.queue": b"Q", "mq.group_seq": b"5\n"}, "whole number"),
         ({"mq.queue": b"Q", "mq.persistent": b"true"}, "yes or no"),
         ({"mq.queue": b"Q", "mq.properties": b"[]"}, "JSON object"),
         ({"mq.queue": b"Q", "mq.properties": b'{"a": []}'}, "property 'a'"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from adapter.ledger.failures import OF_CONNECTIONS
 from adapter.ledger.seals import NO_KEYS
 from adapter.logs import LogSettings
 from adapter.network import kafka
@@ -38,6 +39,80 @@ def test_a_topic_that_the_broker_does_not_know_yet_is_a_failure_that_is_tried_ag
         link.ident()
     known["mq.QM1.ledger"] = "id"
     assert link.ident() == "id"
+
+
+class Given:
+    """A consumer that is given one message, or error."""
+
+    def __init__(self, topic: str | None, offset: int, error: int) -> None:
+        self._answers: list[Any] = [
+            SimpleNamespace(
+                topic=lambda: topic, offset=lambda: offset, error=lambda: KafkaError(error)
+            )
+        ]
+        self.left: list[str] = []
+
+    def incremental_assign(self, _places: object) -> None: ...
+
+    def incremental_unassign(self, places: list[Any]) -> None:
+        self.left += [one.topic for one in places]
+
+    def poll(self, _timeout_s: float) -> Any:
+        return self._answers.pop() if self._answers else None
+
+    def consume(self, _most: int, _timeout_s: float) -> list[Any]:
+        return []
+
+
+def told(topic: str | None, error: int, followed: str = "mq.QM1.in") -> list[Any]:
+    """Return what a follower says of an error that Kafka's client gives it."""
+    follower = kafka.KafkaFollower("k:9092", {})
+    vars(follower)["_consumer"] = given = Given(topic, 7, error)
+    follower.follow(followed, 0)
+    found = follower.read(0.1)
+    assert given.left == ([followed] if found else [])
+    return found
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KafkaError._BAD_MSG,
+        KafkaError._BAD_COMPRESSION,
+        KafkaError._NOT_IMPLEMENTED,
+        KafkaError._UNDERFLOW,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_RECORD,
+        KafkaError.UNKNOWN,
+    ],
+)
+@pytest.mark.parametrize(
+    ("topic", "remedy"),
+    [
+        ("mq.QM1.in", "delete its records before offset 8 (kafka-delete-records.sh), and send"),
+        ("mq.QM1.in.QM2", "delete its records before offset 8 (kafka-delete-records.sh), and send"),
+        ("mq.directory", "delete the topic: it is made and written again"),
+    ],
+)
+def test_what_cannot_be_fetched_is_said_with_its_place_and_what_to_do(
+    topic: str, remedy: str, error: int
+) -> None:
+    (lost,) = told(topic, error, topic)
+    assert lost.is_there
+    assert lost.why.startswith(f"what {topic} has at offset 7 cannot be fetched: ")
+    assert f"; if it stays so, {remedy}" in lost.why
+
+
+@pytest.mark.parametrize("error", sorted(OF_CONNECTIONS))
+def test_an_error_of_a_connection_loses_no_topic(error: int) -> None:
+    assert told("mq.QM1.in", error) == told(None, error) == []
+
+
+def test_a_topic_that_is_gone_is_lost_and_one_that_may_not_be_read_is_there() -> None:
+    (gone,) = told("mq.QM1.in", KafkaError.UNKNOWN_TOPIC_OR_PART)
+    (denied,) = told("mq.QM1.in", KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert not gone.is_there
+    assert denied.is_there
 
 
 class Remembers:

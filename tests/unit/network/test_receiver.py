@@ -116,7 +116,7 @@ def test_finding_reliability_kafka_gone_the_receiver_looks_for_it_ever_more_rare
 def test_a_topic_that_may_not_be_read_is_a_problem_until_the_next_sweep() -> None:
     """And is opened again then: the right may have been granted."""
     receiving = NetworkReceiver("QM1", MemoryNetwork(), Directory(), lambda _term, _units: None)
-    lost = TopicLost(DIRECTORY_TOPIC, "Kafka denies Read on topic mq.directory", is_denied=True)
+    lost = TopicLost(DIRECTORY_TOPIC, "Kafka denies Read on topic mq.directory", is_there=True)
     receiving._take([lost])
     assert receiving._problems == {DIRECTORY_TOPIC: lost.why}
     assert DIRECTORY_TOPIC in receiving._wanted

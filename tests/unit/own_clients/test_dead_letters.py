@@ -87,7 +87,25 @@ def test_a_letter_comes_with_the_commit_of_its_unit(manager: TestQueueManager) -
         ("DEFINE QLOCAL(SOURCE)\nALTER QMGR DEADQ(SOURCE)", "the dead-letter queue SOURCE is the"),
         (
             "DEFINE QLOCAL(SOURCE)\nDEFINE QALIAS(ALSO) TARGET(SOURCE)\nALTER QMGR DEADQ(ALSO)",
-            "the dead-letter queue ALSO is the queue that it is on: name another one by",
+            "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
+        ),
+        (
+            "DEFINE QALIAS(ALSO) TARGET(DEAD)\nALTER QMGR DEADQ(ALSO)",
+            "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
+        ),
+        (
+            (
+                "DEFINE TOPIC(T) TOPICSTR(ALSO)\nDEFINE QALIAS(ALSO) TARGET(T) TARGTYPE(TOPIC)\n"
+                "ALTER QMGR DEADQ(ALSO)"
+            ),
+            "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
+        ),
+        (
+            (
+                "ALTER QLOCAL(DEAD) USAGE(XMITQ)\nALTER QMGR DEADQ(FAR)\n"
+                "DEFINE QREMOTE(FAR) RNAME(R) RQMNAME(QM2) XMITQ(DEAD)"
+            ),
+            "FAR, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
         ),
         ("ALTER QLOCAL(DEAD) PUT(DISABLED)", "the dead-letter queue does not take it: puts are"),
         ("ALTER QLOCAL(DEAD) MAXMSGL(0)", "the dead-letter queue does not take it: "),

@@ -54,7 +54,7 @@ class DisturbedFollower(MemoryFollower):
         if any(one.topic == TOPIC for one in found) and self.chance.random() < 0.2:
             kind.denials += 1
             self.leave(TOPIC)
-            return [*found, TopicLost(TOPIC, "Kafka denies Read", is_denied=True)]
+            return [*found, TopicLost(TOPIC, "Kafka denies Read", is_there=True)]
         return found
 
 

@@ -11,26 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from adapter.core.attributes.feed import FEED, FeedAttributes
-from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC, FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, FeedMoved, FeedSet, Record
 from adapter.core.contract.weights import weight
-from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.feeds import FeedState
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.routes import Target
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages import arrival, put
+from adapter.core.rules.messages import arrival
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import routes, topic_attributes
 from adapter.core.rules.primitives import staging
-from adapter.core.rules.pubsub import publish, topics
+from adapter.core.rules.pubsub import publish
 
 BLOCKED = "feed_blocked"
 STEP_MESSAGES = 500
@@ -46,19 +44,6 @@ PASSING = {
     Reason.QUEUE_PARKED: "takes no messages while the copying of earlier ones is delayed",
 }
 """For which a record waits, whatever the feed says."""
-
-
-class Destinations(Struct):
-    """Where a feed's messages are put.
-
-    destination: what they are checked against, a queue or a topic; None: the queue is missing.
-    target: the queue, and why it is missing or takes nothing. defaults: of the name that it is
-    found by, if that is not its own.
-    """
-
-    destination: Destination | None
-    target: Target
-    defaults: PutDefaults | None = None
 
 
 def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
@@ -92,35 +77,23 @@ def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
     return records + _note_blocked(state, batch, feed, why, now_ms)
 
 
-def _find_target(plan: Plan, feed: FeedAttributes) -> Destinations:
-    """Find where a feed puts its messages, and what the name says that it is found by."""
-    qm = plan.qm
-    if feed.topic_string:
-        effective = topics.effective(qm, feed.topic_string)
-        reason = None if effective.publish == "ENABLED" else Reason.PUT_INHIBITED
-        topic = topics.destination(feed.topic_string, effective)
-        return Destinations(topic, Target(reason=reason), topic.attributes)
-    target = routes.find(qm, feed.queue, "", plan.new_queues)
-    named = qm.objects.get(("alias", feed.queue)) or qm.objects.get((routes.REMOTE, feed.queue))
-    if not isinstance(named, AliasAttributes | RemoteAttributes):
-        return Destinations(target.queue, target)
-    if target.queue is not None and named.inhibit_put:
-        target = Target(reason=Reason.PUT_INHIBITED)
-    return Destinations(target.queue, target, named)
+def _find_target(plan: Plan, feed: FeedAttributes) -> Target:
+    """Find where a feed puts its messages."""
+    if not feed.topic_string:
+        return routes.find(plan.qm, feed.queue, "", plan.new_queues)
+    topic = topic_attributes.destination(plan.qm, feed.topic_string)
+    reason = Reason.PUT_INHIBITED if topic.attributes.inhibit_put else None
+    return Target(reason=reason, destination=topic)
 
 
 def _plan_put(
-    plan: Plan, feed: FeedAttributes, to: Destinations, batch: FedBatch, one: FedMessage
+    plan: Plan, feed: FeedAttributes, to: Target, batch: FedBatch, one: FedMessage
 ) -> str:
     """Plan the put of a record, or of its dead letter; returns why it waits, or ""."""
-    if to.target.reason in PASSING:
-        return f"{_name(feed)} {PASSING[to.target.reason]}"
+    if to.reason in PASSING:
+        return f"{_name(feed)} {PASSING[to.reason]}"
     message = structs.replace(one.message, delay_ms=0)
-    if message.priority < 0 and to.defaults is not None:
-        message.priority = to.defaults.def_priority
-    code = arrival.complete(plan.qm, to.destination, message, plan.now_ms)
-    if to.defaults is not None and not code:
-        put.cap_life(message, to.defaults, plan.now_ms)
+    code = arrival.complete(plan.qm, to, message, plan.now_ms)
     if code:
         message = arrival.as_bytes(plan.qm, message.body, plan.now_ms)
     code = code or one.code
@@ -136,14 +109,12 @@ def _plan_put(
     return _plan_dead_letter(plan, feed, batch, one, message, code)
 
 
-def _send(
-    plan: Plan, feed: FeedAttributes, to: Destinations, message: MessageData
-) -> tuple[int, str]:
+def _send(plan: Plan, feed: FeedAttributes, to: Target, message: MessageData) -> tuple[int, str]:
     """Plan a put to the queue, or a publication; returns why it never can be (MQRC), or 0, and why
     it is to be tried again, or "".
     """
     if not feed.topic_string:
-        reason = plan.send(to.target, message)
+        reason = plan.send(to, message)
         if reason in PASSING:
             return 0, f"{_name(feed)} {PASSING[reason]}"
         return (0 if reason is None else code_of(reason)), ""

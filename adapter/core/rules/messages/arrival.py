@@ -16,7 +16,7 @@ from adapter.core.contract.bounds import LATEST_MS
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
-from adapter.core.model.destination import Destination
+from adapter.core.model.destination import TopicDefaults, TopicDestination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.routes import Target
 from adapter.core.rules.messages import put, putters
@@ -25,10 +25,12 @@ from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import staging
 
-Publish = Callable[[Plan, str, MessageData], Reason | None]
-"""Of the plan, the alias and a message: returns why it cannot be published."""
+Publish = Callable[[Plan, Target, MessageData], Reason | None]
+"""Of the plan, the topic and a message: returns why it cannot be published."""
 INVALID: Final = 2110
 """MQRC_FORMAT_ERROR: what came is no message."""
+NOWHERE: Final = TopicDestination("", TopicDefaults(def_priority=0, def_persistence=False))
+"""What a message is checked against that leads nowhere, and has no dead-letter queue to go to."""
 LATER: Final = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
 """Said of a queue, and not of the message."""
 
@@ -57,7 +59,7 @@ def arrive(
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
     user = None if receiver is None else receiver.putter(message.user)
     putters.note_arrived(plan.qm, message, user)
-    code = complete(plan.qm, target.queue, message, plan.now_ms)
+    code = complete(plan.qm, target, message, plan.now_ms)
     if code or arrival.code:
         letter = message
         if code or not _keeps_descriptor(arrival.message):
@@ -66,7 +68,7 @@ def arrive(
     else:
         reason = plan.send(target, message)
         if reason is Reason.ALIAS_BASE_TYPE_ERROR:
-            reason = publish(plan, to.queue, message)
+            reason = publish(plan, target, message)
         if reason is None:
             delivered.append(message)
         else:
@@ -81,17 +83,18 @@ def _keeps_descriptor(message: MessageData) -> bool:
     return bool(message.put_time_ms) and message.msmq is None and message.broker is None
 
 
-def complete(qm: QueueManager, queue: Destination | None, message: MessageData, now_ms: int) -> int:
-    """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
+def complete(qm: QueueManager, target: Target, message: MessageData, now_ms: int) -> int:
+    """Fill in what a message that arrived leaves open, as the name that it came by says; returns
+    why it is invalid, or 0.
+    """
     message.destination = ""
     if message.put_time_ms:
         message.delay_ms = 0  # the queue manager that it was put to has seen to it
     times = message.put_time_ms, message.expires_at_ms, message.deliver_at_ms
     if min(times) < 0 or max(times) > LATEST_MS:
         return INVALID  # no queue manager says so; the copy on a topic could not have this time
-    checked = queue or dead_letter_queue(qm)
-    if checked is None:
-        return 0
+    checked = target.destination or dead_letter_queue(qm) or NOWHERE
+    defaults = target.defaults or checked.attributes
     try:
         if not message.put_time_ms:
             staging.check(qm, checked.name, message, now_ms)
@@ -99,10 +102,11 @@ def complete(qm: QueueManager, queue: Destination | None, message: MessageData, 
     except Refusal as refusal:
         if refusal.reason not in LATER:
             return INVALID
-    put.default(checked, message, checked.attributes)
+    put.default(checked, message, defaults)
     if not message.put_time_ms:
         put.resolve(qm, checked, message, now_ms)
     put.cap_life(message, checked.attributes, now_ms)
+    put.cap_life(message, defaults, now_ms)
     return 0
 
 

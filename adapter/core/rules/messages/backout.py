@@ -177,11 +177,11 @@ def _offer(plan: Plan, queue: LocalQueue, messages: list[MessageData]) -> tuple[
     """
     reason: Reason | None = None
     name = queue.attributes.backout_requeue_queue
-    target = routes.find_local(plan.qm, name).queue
-    if name and target is not queue:
-        reason = plan.offer(target, messages)
-        if target is not None and reason is None:
-            return target.name, None
+    target = routes.find_local(plan.qm, name)
+    if name and target.destination is not queue:
+        reason = target.reason or plan.offer(target.queue, messages)
+        if target.queue is not None and reason is None:
+            return target.queue.name, None
     dead = dead_letter_queue(plan.qm)
     if not queue.moves_backouts or dead is None or dead is queue:
         return "", reason

@@ -22,6 +22,7 @@ from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute, RemoteRoute, Target
+from adapter.core.rules.network import topic_attributes, topic_strings
 from adapter.core.rules.primitives import naming
 
 REMOTE = "remote"
@@ -33,28 +34,52 @@ def find(qm: QueueManager, name: str, queue_manager: str, made: MadeQueues) -> T
     made: takes new transmission queues.
     """
     found = route(qm, name, queue_manager, made)
-    alias = qm.objects.get(("alias", name))
-    if found is None and isinstance(alias, AliasAttributes) and alias.target_type == "QUEUE":
+    alias: AliasAttributes | None = None
+    named = qm.objects.get(("alias", name)) if found is None else None
+    if isinstance(named, AliasAttributes) and named.target_type == "QUEUE":
+        alias = named
         found = route(qm, alias.target, "", made)
     if found is None:
         return find_local(qm, name)
     if isinstance(found, NoRoute):
         return Target(reason=found.reason)
-    if found.is_inhibited:
-        return Target(reason=Reason.PUT_INHIBITED)
-    return Target(found.queue, found.transmission)
+    return _target(found.queue, alias, found.definition, found.transmission)
 
 
 def find_local(qm: QueueManager, name: str) -> Target:
     """Find the local queue of a name: its own, or the target of an alias."""
     alias = qm.objects.get(("alias", name))
-    missing = Reason.QUEUE_NOT_FOUND
-    if isinstance(alias, AliasAttributes):
-        if alias.target_type != "QUEUE":
-            return Target(reason=Reason.ALIAS_BASE_TYPE_ERROR)
-        name, missing = alias.target, Reason.UNKNOWN_ALIAS_BASE
-    queue = naming.mq_queue(qm, name)
-    return Target(queue, reason=missing if queue is None else None)
+    if not isinstance(alias, AliasAttributes):
+        queue = naming.mq_queue(qm, name)
+        return Target(reason=Reason.QUEUE_NOT_FOUND) if queue is None else _target(queue)
+    if alias.target_type != "QUEUE":
+        return _of_topic(qm, alias)
+    queue = naming.mq_queue(qm, alias.target)
+    return Target(reason=Reason.UNKNOWN_ALIAS_BASE) if queue is None else _target(queue, alias)
+
+
+def _target(
+    queue: LocalQueue,
+    alias: AliasAttributes | None = None,
+    definition: RemoteAttributes | None = None,
+    transmission: Transmission | None = None,
+) -> Target:
+    """Return a queue as the first name on the way to it says; each of them may refuse puts."""
+    defaults = alias or definition
+    if any(one is not None and one.inhibit_put for one in (alias, definition)):
+        return Target(reason=Reason.PUT_INHIBITED, destination=queue, defaults=defaults)
+    return Target(queue, transmission, destination=queue, defaults=defaults)
+
+
+def _of_topic(qm: QueueManager, alias: AliasAttributes) -> Target:
+    """Return what the alias of a topic leads to: no queue, but what is published there."""
+    try:
+        topic = topic_strings.full_string(qm, alias.target, "")
+    except Refusal as refusal:
+        is_missing = refusal.reason is Reason.OBJECT_NOT_FOUND
+        return Target(reason=Reason.UNKNOWN_ALIAS_BASE if is_missing else refusal.reason)
+    destination = topic_attributes.destination(qm, topic)
+    return Target(reason=Reason.ALIAS_BASE_TYPE_ERROR, destination=destination, defaults=alias)
 
 
 def route(

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
     CONTEXT_OPTIONS,
@@ -38,7 +37,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.messages import context, put, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts, unit_with_room
-from adapter.core.rules.network import put_rights, routes, topic_strings
+from adapter.core.rules.network import put_rights, routes, topic_attributes
 from adapter.core.rules.primitives import staging
 from adapter.core.rules.primitives.decision import (
     Decision,
@@ -47,7 +46,7 @@ from adapter.core.rules.primitives.decision import (
     own_unit,
     session_of,
 )
-from adapter.core.rules.pubsub import retained, topics
+from adapter.core.rules.pubsub import retained
 
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
 LEVEL_MAX = 9
@@ -100,23 +99,22 @@ def plan_publication(plan: Plan, topic: str, message: MessageData) -> None:
         _deliver(plan, subscription, topic, message)
 
 
-def plan_by_alias(plan: Plan, name: str, message: MessageData) -> Reason | None:
+def plan_by_alias(plan: Plan, target: Target, message: MessageData) -> Reason | None:
     """Plan the copies of a message that arrived for an alias of a topic; returns why it cannot be
     published.
     """
-    alias = plan.qm.objects["alias", name]
-    assert isinstance(alias, AliasAttributes), "its name led there"
+    topic, alias = target.destination, target.defaults
+    assert topic is not None, "its name led there"
+    assert alias is not None, "it is the name"
+    if alias.inhibit_put or topic.attributes.inhibit_put:
+        return Reason.PUT_INHIBITED
     mark = plan.mark()
     try:
-        topic = topic_strings.full_string(plan.qm, alias.target, "")
-        if alias.inhibit_put or topics.effective(plan.qm, topic).publish != "ENABLED":
-            return Reason.PUT_INHIBITED
-        plan_publication(plan, topic, message)
+        plan_publication(plan, topic.name, message)
         check_size(plan.qm, plan.since(mark))
-    except Refusal as refusal:
+    except Refusal:
         plan.undo(mark)
-        is_missing = refusal.reason is Reason.OBJECT_NOT_FOUND
-        return Reason.UNKNOWN_ALIAS_BASE if is_missing else Reason.PUBLICATION_FAILED
+        return Reason.PUBLICATION_FAILED
     return None
 
 
@@ -166,11 +164,10 @@ def _check(
         text = f"level {command.level} is not 0 to {LEVEL_MAX}"
         raise Refusal(Reason.OPTIONS_ERROR, topic, text)
     context.settle(qm, request, command, handle)
-    effective = topics.effective(qm, topic)
-    if effective.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
-        raise Refusal(Reason.PUT_INHIBITED, topic)
-    destination = topics.destination(topic, effective)
+    destination = topic_attributes.destination(qm, topic)
     defaults = handle.alias or destination.attributes
+    if destination.attributes.inhibit_put or defaults.inhibit_put:
+        raise Refusal(Reason.PUT_INHIBITED, topic)
     warning = 0
     for message in command.messages:
         if message.delay_ms or message.deliver_at_ms:
@@ -181,16 +178,16 @@ def _check(
         if put.check(destination, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
         warning = put.default(destination, message, defaults) or warning
+        put.cap_expiry(message, defaults, request.now_ms)
     return destination, warning
 
 
 def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: MessageData) -> None:
     """Plan the put of a subscription's copy of a publication, or refuse the publication."""
-    qm, to = plan.qm, subscription.destination
-    manager = subscription.destination_queue_manager
+    to, manager = subscription.destination, subscription.destination_queue_manager
     target = _target(plan, subscription)
     queue = target.queue
-    copy = _copy(qm, subscription, topic, message, queue)
+    copy = _copy(subscription, topic, message, target)
     reason = _put_copy(plan, target, copy)
     if reason is None:
         return
@@ -226,16 +223,14 @@ def _put_copy(plan: Plan, target: Target, copy: MessageData) -> Reason | None:
     reason, queue = plan.send(target, copy), target.queue
     if reason is None and queue is not None:
         put.cap_life(copy, queue.attributes, plan.now_ms)
+        if target.defaults is not None:
+            put.cap_life(copy, target.defaults, plan.now_ms)
         copy.destination = queue.name if copy.destination else ""
     return SAID_OF_ALIASES.get(reason, reason) if reason is not None else None
 
 
 def _copy(
-    qm: QueueManager,
-    subscription: SubscriptionState,
-    topic: str,
-    message: MessageData,
-    queue: LocalQueue | None,
+    subscription: SubscriptionState, topic: str, message: MessageData, target: Target
 ) -> MessageData:
     """Make a subscription's copy. A temporary queue takes none that are persistent."""
     properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
@@ -244,7 +239,7 @@ def _copy(
     details = message.details
     if details is not None:
         details = msgspec.structs.replace(details)
-    priority = _priority(qm, subscription, queue)
+    priority, queue = _priority(subscription, target), target.destination
     if priority is None:
         priority = message.priority
     elif details is not None:
@@ -259,14 +254,10 @@ def _copy(
     )
 
 
-def _priority(
-    qm: QueueManager, subscription: SubscriptionState, queue: LocalQueue | None
-) -> int | None:
+def _priority(subscription: SubscriptionState, target: Target) -> int | None:
     """Return the priority of a subscription's copies; None: each publication's own."""
-    if subscription.priority == AS_QUEUE_SAYS and queue is not None:
-        alias = qm.objects.get(("alias", subscription.destination))
-        opened = alias if isinstance(alias, AliasAttributes) else queue.attributes
-        return opened.def_priority
+    if subscription.priority == AS_QUEUE_SAYS and target.destination is not None:
+        return (target.defaults or target.destination.attributes).def_priority
     return subscription.priority if subscription.priority >= 0 else None
 
 
@@ -322,13 +313,13 @@ def retained_copies(
     plan, lost = Plan(qm, now_ms), 0
     if subscription.level > RETAINED_LEVEL:
         return plan, lost
-    target = Target(queue)
+    target = Target(queue, destination=queue)
     if queue is None or not _may_reach(qm, subscription):
         target = _target(plan, subscription)
     for topic, message in retained.last_of_each(qm, subscription.topic, now_ms):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):
-            copy = _copy(qm, subscription, topic, again, target.queue)
+            copy = _copy(subscription, topic, again, target)
             lost += _put_copy(plan, target, copy) is not None
     check_size(qm, plan.puts)
     return plan, lost

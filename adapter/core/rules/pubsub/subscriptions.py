@@ -30,10 +30,10 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.topics import THE_QUEUE_MANAGER, SubscriptionState
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.network import opening, resolve, routes, topic_strings
+from adapter.core.rules.network import opening, resolve, routes, topic_attributes, topic_strings
 from adapter.core.rules.primitives import matching, naming
 from adapter.core.rules.primitives.decision import Decision, connection_of, done
-from adapter.core.rules.pubsub import managed, publish, retained, topics
+from adapter.core.rules.pubsub import managed, publish, retained
 
 WAYS = c.CREATE | c.RESUME | c.ALTER
 OPTIONS = WAYS | c.DURABLE | c.MANAGED | c.ON_REQUEST | c.NEW_ONLY | c.SET_CORRELATION
@@ -168,7 +168,7 @@ def _correlation_id(command: c.Subscribe, ident: bytes) -> bytes:
 
 def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool) -> None:
     """Refuse what the topic does not allow, or what there is no room for."""
-    effective = topics.effective(qm, topic)
+    effective = topic_attributes.effective(qm, topic)
     if effective.subscribe != "ENABLED":
         raise Refusal(Reason.SUBSCRIBE_INHIBITED, topic)
     if is_durable and effective.durable != "YES":
@@ -190,11 +190,12 @@ def _found(qm: QueueManager, destination: str, queue_manager: str) -> resolve.Fo
     """Find the queue of a subscription; a missing transmission queue is made."""
     new = MadeQueues()
     found = routes.find(qm, destination, queue_manager, new)
-    if found.queue is None:
+    queue = found.destination
+    if not isinstance(queue, LocalQueue):
         is_of_alias = found.reason in publish.SAID_OF_ALIASES
         reason = found.reason if not is_of_alias else None
         raise Refusal(reason or Reason.QUEUE_NOT_FOUND, destination)
-    return resolve.Found(found.queue, records=new.records, made=new.queues)
+    return resolve.Found(queue, records=new.records, made=new.queues)
 
 
 def _open(

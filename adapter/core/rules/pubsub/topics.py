@@ -1,4 +1,4 @@
-"""The tree of topics: what topic objects say of a place in it, opening a topic.
+"""The tree of topics: the topic objects and subscriptions in it, opening a topic.
 
 This module does not know what a publication becomes, nor what a subscription is.
 """
@@ -6,8 +6,6 @@ This module does not know what a publication becomes, nor what a subscription is
 from __future__ import annotations
 
 from typing import Any
-
-from msgspec import Struct
 
 from adapter.core.attributes.objects import (
     SUBSCRIPTION,
@@ -19,7 +17,6 @@ from adapter.core.contract.commands import CONTEXT_MODES, OUTPUT, OpenTopic, Req
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
-from adapter.core.model.destination import TopicDefaults, TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
@@ -28,19 +25,6 @@ from adapter.core.rules.network import opening, topic_strings
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 TOPIC = "topic"
-AS_PARENT = "ASPARENT"
-PRIORITY_AS_PARENT = -2
-INHERITED = ("publish", "subscribe", "durable", "def_persistence")
-
-
-class EffectiveAttributes(Struct):
-    """What holds at a topic string, by the topic objects at and above it."""
-
-    def_priority: int = 0
-    def_persistence: str = "YES"
-    publish: str = "ENABLED"
-    subscribe: str = "ENABLED"
-    durable: str = "YES"
 
 
 def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) -> Decision:
@@ -54,26 +38,6 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     connection.handles[command.handle] = TopicHandle(command.handle, topic, modes)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
-
-
-def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
-    """Say what holds at a topic string: of each attribute what the nearest object says of it."""
-    found = EffectiveAttributes()
-    open_names = {*INHERITED, "def_priority"}
-    for name in topic_strings.objects_above(qm, topic):
-        attributes = qm.objects[TOPIC, name]
-        for one in sorted(open_names):
-            value: Any = getattr(attributes, one)
-            if value not in (AS_PARENT, PRIORITY_AS_PARENT):
-                setattr(found, one, value)
-                open_names.remove(one)
-    return found
-
-
-def destination(topic: str, attributes: EffectiveAttributes) -> TopicDestination:
-    """Return what publications to a topic are checked against, and filled in by."""
-    persistence = attributes.def_persistence == "YES"
-    return TopicDestination(topic, TopicDefaults(attributes.def_priority, persistence))
 
 
 def check_place(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:

@@ -312,6 +312,7 @@ def test_what_a_local_definition_of_a_remote_queue_says_counts() -> None:
 def test_a_name_that_leads_to_no_queue(kind: str, attributes: dict[str, Any], code: int) -> None:
     at = Site("Q", "DEAD", queue="NAME")
     at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    at.client.do(c.DefineObject("topic", "T", {"topic_string": "t"}))
     at.client.do(c.DefineObject(kind, "NAME", attributes))
     at.begin(p0=0)
     at.feed(0, "a")

@@ -140,6 +140,15 @@ def test_an_alias_leads_to_the_backout_queue() -> None:
     assert client.get(handle=2) == ["bad"]
 
 
+def test_nothing_is_moved_by_an_alias_that_is_inhibited() -> None:
+    client = moving(backout_requeue_queue="NICKNAME")
+    client.do(c.DefineObject("alias", "NICKNAME", {"target": "ASIDE", "inhibit_put": True}))
+    client.put("bad")
+    back_out(client)
+    assert [(one["moved_to"], one["reason"]) for one in events(client)] == [("", "2051")]
+    assert client.get() == ["bad"]
+
+
 def test_the_dead_letter_queue_needs_room_for_the_header() -> None:
     client = moving(backout_requeue_queue="")
     client.define("DEAD", max_message_length=172)

@@ -477,3 +477,41 @@ def test_a_priority_beyond_the_highest_is_not_told_of_a_copy_with_its_own(client
         assert message.details is not None
         found.append((message.priority, message.details.priority_asked))
     assert found == [(3, -1), (9, 12)]
+
+
+@pytest.mark.parametrize("kind", ["alias", "remote"])
+def test_the_name_of_its_queue_says_what_becomes_of_a_copy(
+    kind: str, client: Client, core: Core
+) -> None:
+    client.define("OWN")
+    client.define("XMIT", usage="XMITQ")
+    client.define("DEAD")
+    client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    leads = {"alias": {"target": "OWN"}, "remote": {"remote_name": "R"}}[kind]
+    if kind == "remote":
+        leads |= {"remote_queue_manager": "QM2", "transmission_queue": "XMIT"}
+    says = {"def_priority": 7, "expiry_cap": 50}
+    client.do(c.DefineObject(kind, "NAME", {**leads, **says}))
+    options = c.CREATE | c.DURABLE
+    asked = c.Subscribe(10, "a", name="S", options=options, destination="NAME")
+    asked.priority = c.AS_QUEUE_SAYS
+    client.do(asked)
+    publish(client, "a", "x")
+    (copy,) = core.queue("OWN" if kind == "alias" else "XMIT").in_memory()
+    message = copy.message
+    assert (message.priority, message.expires_at_ms) == (7, message.put_time_ms + 5_000)
+    client.do(c.AlterObject(kind, "NAME", {"inhibit_put": True}))
+    publish(client, "a", "y")
+    (dead,) = core.queue("DEAD").in_memory()
+    assert dead_letter.from_dlh(dead.message.body).reason == 2051
+
+
+def test_an_alias_of_a_topic_shortens_the_life_of_what_is_put_by_it(client: Client) -> None:
+    client.do(c.DefineObject("topic", "A", {"topic_string": "a"}))
+    alias = {"target": "A", "target_type": "TOPIC", "expiry_cap": 50}
+    client.do(c.DefineObject("alias", "ALIAS", alias))
+    subscribe(client, "a")
+    client.open("ALIAS", c.OUTPUT, handle=5)
+    client.put("x", handle=5)
+    (got,) = client.take(handle=11)
+    assert got.message.expires_at_ms == got.message.put_time_ms + 5_000

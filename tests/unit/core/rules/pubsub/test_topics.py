@@ -1,4 +1,4 @@
-"""Topic objects and topic strings: what they lead to, and what holds where."""
+"""Topic objects and topic strings: what they lead to."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Opened
+from adapter.core.rules.network.topic_attributes import effective
 from adapter.core.rules.network.topic_strings import full_string
-from adapter.core.rules.pubsub.topics import EffectiveAttributes, effective
 from tests.support.core import Client, Core
 from tests.support.topics import DURABLE, subscribe
 
@@ -28,27 +28,6 @@ def test_a_topic_object_is_what_a_topic_string_begins_with(
     client.do(c.DefineObject("topic", "T", {"topic_string": place}))
     assert full_string(client.core.qm, "T", given) == whole
     assert full_string(client.core.qm, "SYSTEM.BASE.TOPIC", "a") == "a"
-
-
-def test_what_the_nearest_object_says_holds(client: Client, core: Core) -> None:
-    above = {"topic_string": "a", "def_priority": 5, "def_persistence": "NO", "durable": "NO"}
-    client.do(c.DefineObject("topic", "A", above))
-    client.do(c.DefineObject("topic", "C", {"topic_string": "a/b/c", "def_priority": 7}))
-    qm = core.qm
-    assert effective(qm, "a/b/c/d") == EffectiveAttributes(7, "NO", durable="NO")
-    assert effective(qm, "a/b") == EffectiveAttributes(5, "NO", durable="NO")
-    assert effective(qm, "ab") == EffectiveAttributes()
-    client.do(c.AlterObject("topic", "SYSTEM.BASE.TOPIC", {"subscribe": "DISABLED"}))
-    assert effective(qm, "ab") == EffectiveAttributes(subscribe="DISABLED")
-    client.do(c.AlterObject("topic", "C", {"topic_string": "x"}))
-    assert effective(qm, "a/b/c") == EffectiveAttributes(
-        5, "NO", subscribe="DISABLED", durable="NO"
-    )
-    assert effective(qm, "x").def_priority == 7
-    client.do(c.DeleteObject("topic", "A"))
-    core.crash_with_snapshot()
-    assert effective(core.qm, "a/b") == EffectiveAttributes(subscribe="DISABLED")
-    assert effective(core.qm, "x").def_priority == 7
 
 
 def test_a_place_has_one_object(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapter.administration import authorities, channel_rules, without_effect
 from adapter.administration.kinds import DEFINED, FoundObject
 from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
@@ -93,6 +94,41 @@ def test_a_parameter_comes_once() -> None:
 )
 def test_selectors(parameters: list[Parameter], expected: frozenset[int] | None) -> None:
     assert Arguments(parameters).selectors(1002) == expected
+
+
+def test_selectors_are_numbers() -> None:
+    with pytest.raises(PcfError) as caught:
+        Arguments([Strings(1002, ("DESCR",))]).selectors(1002)
+    assert (caught.value.reason, caught.value.parameter) == (3013, 1002)
+
+
+TABLES = (
+    *(channel_rules.RULE, channel_rules.SHOWN, authorities.RECORD, authorities.SECURITY),
+    *(without_effect.LISTENER, without_effect.STOPPING, without_effect.IGNORE_STATE),
+)
+
+
+def test_what_is_one_value_is_refused_as_none_and_as_two() -> None:
+    for table in TABLES:
+        for row in table.values():
+            number, is_text = row.attribute.number, row.type is str and not row.choices
+            if not number or row.name in without_effect.LISTS:
+                continue
+            for count in (0, 2):
+                several = (
+                    Strings(number, ("1",) * count) if is_text else Integers(number, (1,) * count)
+                )
+                with pytest.raises(PcfError) as caught:
+                    Arguments([several]).check(table)
+                assert (caught.value.reason, caught.value.parameter) == (3013, number)
+
+
+def test_yes_and_no_are_1_and_0() -> None:
+    replace = without_effect.LISTENER["REPLACE"].attribute.number
+    assert Arguments([Integer(replace, 1)]).check(without_effect.LISTENER) == {"REPLACE": [True]}
+    with pytest.raises(PcfError) as caught:
+        Arguments([Integer(replace, 2)]).check(without_effect.LISTENER)
+    assert caught.value.reason == 4005
 
 
 def test_an_attribute_may_select_objects_like_a_filter() -> None:

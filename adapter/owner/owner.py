@@ -228,8 +228,8 @@ class Owner:
     def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
         term = self.term.statistics() if self.running else None
-        failed = self._parts.failures.count
-        return OwnerFigures(self.lifecycle.state.value, self._terms, self.replay_s, failed, term)
+        state, failed, cluster = self.lifecycle.state, self._parts.failures, self._parts.cluster_id
+        return OwnerFigures(state.value, self._terms, self.replay_s, failed.count, term, cluster)
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue; none while nothing is served."""

@@ -334,9 +334,7 @@ def test_what_is_retained_is_cleared_by_topic(qm: adapter.Connection) -> None:
         "",
         "CLRTYPE(ALL)",
         "CLRTYPE(RETAINED,ALL)",
-        "CLRTYPE(RETAINED) SCOPE",
         "CLRTYPE(RETAINED) SCOPE(GLOBAL)",
-        "CLRTYPE(RETAINED) FORCE(YES)",
         "CLRTYPE(RETAINED) FORCE",
     ],
 )

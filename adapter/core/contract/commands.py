@@ -68,6 +68,7 @@ SET_IDENTITY: Final = 4_194_304
 SET_ORIGIN: Final = 8_388_608
 SAVE_CONTEXT: Final = 16_777_216  # of modes: the context of what is got last may be passed
 NO_CONTEXT: Final = 33_554_432  # of options
+KEEP_END: Final = 67_108_864  # of a put: expires_at_ms of its messages, where it is not 0, counts
 PASS_CONTEXT: Final = PASS_IDENTITY | PASS_ORIGIN
 SET_CONTEXT: Final = SET_IDENTITY | SET_ORIGIN
 CONTEXT_MODES: Final = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT

@@ -59,8 +59,3 @@ class TermParts(Struct, kw_only=True):
     serves: Callable[[], bool]
     moves: Moves
     failures: FailedSteps
-
-    @property
-    def cluster_id(self) -> str:
-        """The id of the Kafka that all is on; "" in memory."""
-        return self.storage.cluster_id if self.storage is not None else ""

@@ -46,6 +46,8 @@ WRONG_STRUCTURE = 3013
 WRONG_VALUE = 4005
 TOO_MANY_FILTERS = 3248
 EQUAL = 2  # MQCFOP_EQUAL
+INTEGER_MIN, INTEGER_MAX = -(2**31), 2**31 - 1
+"""What MQCFIN holds; a figure beyond is shown as the last one: it was more."""
 
 
 class Arguments:
@@ -281,7 +283,7 @@ def connection_id(found: FoundObject) -> bytes:
 def _parameters(row: AttributeRow, value: Any) -> list[pcf.Parameter]:
     number, shown = row.attribute.number, plain(row, value)
     if isinstance(shown, int):
-        return [pcf.Integer(number, shown)]
+        return [pcf.Integer(number, max(INTEGER_MIN, min(shown, INTEGER_MAX)))]
     if isinstance(shown, list):
         return [pcf.Strings(number, tuple(shown), 48)]
     if number in BYTE_STRINGS:

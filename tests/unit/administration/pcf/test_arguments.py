@@ -7,6 +7,7 @@ from adapter.administration.kinds import DEFINED, FoundObject
 from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
+    CommandHeader,
     FilterParameter,
     GroupParameter,
     Integer,
@@ -15,6 +16,7 @@ from adapter.administration.pcf.structures import (
     PcfError,
     String,
     Strings,
+    encode,
 )
 from adapter.administration.status_kinds import CONNECTION
 
@@ -191,3 +193,12 @@ def test_a_connection_is_named_by_its_bytes() -> None:
         Bytes(7006, b"MQK QM1         \0\0\0\0\0\0\0\xff"),
         Integer(1110, 1111),
     ]
+
+
+def test_a_figure_that_no_reply_holds_is_shown_as_the_greatest() -> None:
+    for row in DEFINED["QLOCAL"].every_row.values():
+        if row.type is int and not row.choices and row.attribute.number:
+            found = FoundObject(QLOCAL, "A", {"queue_type": "QLOCAL", row.name: 2**40})
+            reply = reply_of(found, frozenset({row.attribute.number}))
+            assert Integer(row.attribute.number, 2**31 - 1) in reply
+            encode(CommandHeader(command=13), reply)

@@ -14,6 +14,7 @@ from adapter.administration.values import Filter, check_pattern, fits
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
+from adapter.core.attributes.table import AttributeRow
 from adapter.errors import ObjectNotFound
 
 DESCRIPTION = "description"
@@ -32,6 +33,20 @@ KEPT = {
     )
 }
 """What an object is, by kind: it is not changed by leaving it out."""
+
+
+def given_again(one: FoundObject) -> list[AttributeRow]:
+    """Return the attributes of an object that was found whose values can be given to another one.
+
+    The topic string of a subscription is the whole one, to which a topic object would add its own
+    again; a managed queue is another one for each subscription.
+    """
+    rows = [row for row in one.kind.given.values() if not row.attribute.fixed]
+    if one.kind.kind != SUBSCRIPTION:
+        return rows
+    is_managed = one.values["destination_class"] == "MANAGED"
+    left_out = {"topic_object"} | ({"destination"} if is_managed else set())
+    return [row for row in rows if row.name not in left_out]
 
 
 def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
@@ -193,8 +208,7 @@ def attributes_like(qm: Connection, kind: Kind, name: str) -> dict[str, Any]:
     """Return the attributes of an object that can be given to another one."""
     for one in find(qm, kind, name):
         if one.name == name:
-            given = (row for row in kind.given.values() if not row.attribute.fixed)
-            return {row.name: one.values[row.name] for row in given}
+            return {row.name: one.values[row.name] for row in given_again(one)}
     raise ObjectNotFound(
         f"{kind.noun} {name} does not exist, so that its attributes cannot be copied", name
     )

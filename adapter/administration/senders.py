@@ -11,6 +11,7 @@ from adapter.administration.reported import always, table, text
 from adapter.administration.values import fits
 from adapter.client.admin import Description
 from adapter.client.connection import Connection
+from adapter.errors import InvalidName
 
 MADE = "made by the queue manager for its transmission queue"
 SENDER = Kind(
@@ -48,8 +49,18 @@ def find(qm: Connection, pattern: str) -> list[FoundObject]:
 
 
 def switch(qm: Connection, channel: str, *, stopped: bool) -> bool:
-    """Stop or start the sender of a channel, which lasts; False if no sender has it."""
+    """Stop or start the sender of a channel, which lasts; False if no sender has it.
+
+    Raises InvalidName if long names of several queues begin alike, so that they have one channel.
+    """
     found = [one.name for one in queues(qm) if channel_of(one.name) == channel]
+    if len(found) > 1:
+        raise InvalidName(
+            f"channel {channel} is that of several transmission queues, {', '.join(found)}: alter "
+            f"the one that is meant, as by ALTER QLOCAL({found[0]}) "
+            f"GET({'DISABLED' if stopped else 'ENABLED'})",
+            channel,
+        )
     for name in found:
         qm.alter_queue(name, inhibit_get=stopped)
     return bool(found)

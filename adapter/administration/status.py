@@ -317,7 +317,7 @@ USUAL = {
 def topics(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the topics that objects and durable subscriptions name; + and # stand for levels."""
     objects = {
-        str(one.attributes["topic_string"]).strip("/"): one
+        str(one.attributes["topic_string"]): one
         for one in qm.objects("topic", system=True)
         if one.attributes["topic_string"] or one.name == BASE
     }

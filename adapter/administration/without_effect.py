@@ -20,10 +20,12 @@ YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256
 SECRETS = frozenset({"INITKEY", "KEYRPWD"})
 """Attributes whose values no answer and no log repeats."""
-LISTS = frozenset(
-    {"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "AUTHLIST", "ADDRLIST", "USERLIST", "SSLPEER"}
-)
-"""Parameters that take several values."""
+LISTS = frozenset({"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "ADDRLIST", "USERLIST"})
+"""Parameters that take several values, of commands that change something; every other one takes one
+value, and so do all of those that ask.
+"""
+ONE_EACH: frozenset[str] = frozenset()
+"""The lists of commands that ask."""
 
 LISTENER = table(
     choice(

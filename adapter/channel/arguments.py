@@ -227,15 +227,15 @@ def as_delay_ms(value: object) -> int:
     return math.ceil(seconds * 1000)
 
 
-def as_time_ms(value: object) -> int:
+def as_time_ms(value: object, name: str = "deliver_at") -> int:
     """Take a time with a zone, in milliseconds since the epoch; None means no time."""
     if value is None:
         return 0
     if not isinstance(value, datetime):
-        raise InvalidType(f"deliver_at is a datetime or None, not {shown(value)}")
+        raise InvalidType(f"{name} is a datetime or None, not {shown(value)}")
     if value.utcoffset() is None:
         raise InvalidOption(
-            "deliver_at has a time zone, as datetime.now(UTC) + timedelta(hours=1); "
+            f"{name} has a time zone, as datetime.now(UTC) + timedelta(hours=1); "
             f"{shown(value)} has none"
         )
     return max(0, math.ceil((value - EPOCH) / timedelta(milliseconds=1)))

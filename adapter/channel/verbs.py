@@ -84,7 +84,9 @@ def close_handles(channel: Channel, handles: list[Handle]) -> None:
 def put_request(
     handle: Handle, messages: list[MessageData], unit: UnitBooks | None, options: int = 0
 ) -> Pending:
-    """Make a put, in a unit or durable by itself."""
+    """Make a put, in a unit or durable by itself. A message may say when it expires."""
+    if any(one.expires_at_ms for one in messages):
+        options |= c.KEEP_END
     command = c.Put(handle.number, messages, b"" if unit is None else unit.id, options)
     return Pending(command, handle=handle)
 

@@ -1,11 +1,13 @@
 """mqk move: messages from one queue to another, with all their fields.
 
-Each unit of work gets and puts the same messages, so a message is on one of the two queues whenever
-the command ends.
+Each unit of work puts and removes the same messages, so a message is on one of the two queues
+whenever the command ends. A message is put before it is removed: if the put is refused, nothing was
+got, and no backout is counted.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import click
@@ -14,9 +16,11 @@ import adapter
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.command import failures, options
-from adapter.errors import Error
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 
 UNIT_SIZE_MAX = 1_000
+LOST = (BackedOut, ConnectionBroken, InDoubt)
+"""What ends a unit, so that nothing of it is moved."""
 
 
 @click.command()
@@ -67,10 +71,12 @@ def move(
             with output.progress("moving", most) as step:
                 while moved < most:
                     wanted = min(unit_size, most - moved)
-                    some = move_unit(qm, taken, given, wanted, header, ids)
+                    some, refused = move_unit(qm, taken, given, wanted, header, ids)
                     moved += some
                     step(some)
-                    if some < wanted:
+                    if refused is not None:
+                        raise refused
+                    if some == 0:
                         break
         except Error as problem:
             raise failures.Failed(
@@ -87,12 +93,32 @@ def move_unit(
     wanted: int,
     header: dict[str, Any],
     ids: dict[str, Any],
-) -> int:
-    """Move at most so many messages in one unit; how many it were."""
-    with qm.unit():
-        for moved in range(wanted):
-            message = source.get(**ids)
-            if message is None:
-                return moved
-            target.put(message, user=message.user, application=message.application, **header)
-    return wanted
+) -> tuple[int, Error | None]:
+    """Move at most so many messages in one unit; how many it were, and what the target refused.
+
+    What was moved before a refusal stays moved. If another program gets a message between its put
+    and its removal, the unit is backed out, and one message is moved alone.
+    """
+    moved = 0
+    with qm.unit() as unit:
+        for message in islice(source.browse(**ids), wanted):
+            try:
+                target.put(
+                    message,
+                    unit=unit,
+                    expires_at=message.expires_at,
+                    user=message.user,
+                    application=message.application,
+                    **header,
+                )
+            except LOST:
+                raise
+            except Error as problem:
+                return moved, problem
+            if not message.remove(unit):
+                unit.backout()
+                break
+            moved += 1
+        else:
+            return moved, None
+    return move_unit(qm, source, target, 1, header, ids)

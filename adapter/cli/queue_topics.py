@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,17 +12,22 @@ from msgspec import Struct
 from adapter.cli import cluster, output
 from adapter.cli.connected import connect
 from adapter.command import failures, options
+from adapter.core.contract.incarnations import IncarnationState
 from adapter.format import names
-from adapter.topics.admin import TopicAdmin, TopicError
+from adapter.topics.admin import TopicAdmin, TopicError, settings_for
 from adapter.topics.specs import TopicSettings
 
 
 class QueueTopic(Struct, frozen=True):
-    """A queue's topic. orphaned: the queue was deleted. parked: copies for it wait."""
+    """A queue's topic. state: of the queue, as the queue manager says. parked: copies for it wait.
+
+    orphaned: the queue was deleted.
+    """
 
     topic: str
     queue: str
     incarnation: int
+    state: IncarnationState
     orphaned: bool
     parked: bool
 
@@ -42,6 +47,9 @@ def topics(
     The queue manager deletes the topic of a deleted queue by itself, once its messages have been
     readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now, also for topics
     that are parked: the queue manager creates such a topic again, and writes the copies that wait.
+
+    The queue manager says which queues were deleted, to users with the right to change it. A queue
+    that it does not know is not deleted: its topic is listed as unknown, and is not orphaned.
     """
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
@@ -50,12 +58,14 @@ def topics(
         servers = kafka.servers or qm.bootstrap_servers
         if not servers:
             raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")
-        with failures.expect(cluster.NotReachedError):
-            # Before the queues: a topic that is there now is of a queue that was defined before.
+        figures = qm.figures()
+        with failures.expect(cluster.NotReachedError, TopicError):
+            _check_its_kafka(qm.name, figures.get("kafka_cluster", ""), servers, client)
             there = cluster.topics(servers, client, names.queue_topic(qm.name, ""))
-        living = {one.name: one.incarnation for one in qm.queues(system=True)}
-        parked = qm.figures().get("movers_parked", {})
-    found = examine(there, living, parked)
+        queues = queues_of(there)
+        states = qm.incarnations([queue for _, queue in queues])
+    parked = figures.get("movers_parked", {})
+    found = examine(queues, states, parked)
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
@@ -65,19 +75,43 @@ def topics(
     _show(found, parked, delete, as_json)
 
 
-def examine(
-    there: list[str], living: Mapping[str, int], parked: Mapping[str, Any]
-) -> list[QueueTopic]:
-    """Say of topics whose they are. living: the incarnation of each queue that there is."""
+def _check_its_kafka(name: str, own: str, servers: str, client: Mapping[str, Any]) -> None:
+    """Refuse a Kafka that is not the queue manager's own, whose cluster has this id."""
+    if not own:
+        raise failures.Failed(
+            f"queue manager {name} does not say which Kafka it is on, and topics of another one "
+            "could be deleted: an earlier release never says it; update the queue manager"
+        )
+    found = settings_for(servers, client).cluster_id
+    if found != own:
+        raise failures.Failed(
+            f"Kafka at {servers} is not that of queue manager {name}: its id is {found}, and the "
+            f"queue manager's is {own}; name the queue manager's own with --bootstrap-server"
+        )
+
+
+def queues_of(topics: list[str]) -> list[tuple[str, tuple[str, int]]]:
+    """Return of each topic the name and the incarnation of the queue that it was made for."""
     found = []
-    for topic in there:
+    for topic in topics:
         try:
             _, queue, incarnation = names.parse_queue_topic(topic)
         except ValueError:
             continue  # another program named it
-        orphaned = living.get(queue) != incarnation
-        found.append(QueueTopic(topic, queue, incarnation, orphaned, topic in parked))
+        found.append((topic, (queue, incarnation)))
     return found
+
+
+def examine(
+    topics: list[tuple[str, tuple[str, int]]],
+    states: Sequence[IncarnationState],
+    parked: Mapping[str, Any],
+) -> list[QueueTopic]:
+    """Say of topics whose they are. states: of the queues, in the order of the topics."""
+    return [
+        QueueTopic(topic, *queue, state, state == "deleted", topic in parked)
+        for (topic, queue), state in zip(topics, states, strict=True)
+    ]
 
 
 def _show(found: list[QueueTopic], parked: Mapping[str, Any], deleted: bool, as_json: bool) -> None:
@@ -99,9 +133,9 @@ def _show(found: list[QueueTopic], parked: Mapping[str, Any], deleted: bool, as_
                 one.topic,
                 one.queue,
                 one.incarnation,
-                "deleted" if one.orphaned else "",
+                "" if one.state == "there" else one.state,
                 "parked" if one.parked else "",
             )
             for one in found
         ]
-        output.table(("topic", "queue", "incarnation", "queue was", "copies"), rows)
+        output.table(("topic", "queue", "incarnation", "queue is", "copies"), rows)

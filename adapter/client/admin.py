@@ -19,6 +19,11 @@ from adapter.channel.steps import Steps, ask, exchange, run
 from adapter.client.attributes import QueueDefinition, QueueManagerSettings
 from adapter.client.verb import Verb
 from adapter.core.contract import commands as c
+from adapter.core.contract.incarnations import (
+    AskIncarnations,
+    IncarnationState,
+    IncarnationStates,
+)
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Connections,
@@ -39,6 +44,9 @@ from adapter.core.contract.results import (
 from adapter.errors import ConnectionBroken, NotSwitched
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import AskServer, Figures, Stop, SwitchOwner
+
+INCARNATIONS_AT_ONCE = 1_000
+"""In one question: some tens of kilobytes."""
 
 
 class Description(Struct):
@@ -241,6 +249,20 @@ class Administration:
         What was committed before the call is on their queues, or was written.
         """
         return (yield from export_places(self._channel, a.as_name(topic, "topic")))
+
+    @Verb
+    def incarnations(self, queues: Iterable[tuple[str, int]]) -> Steps[list[IncarnationState]]:
+        """Return of queues, each a name and an incarnation, whether they are there, in their order.
+
+        Also of those that queues() does not show: of MSMQ, and which this user may not display.
+        It needs the right to change the queue manager. Raises NotAuthorized.
+        """
+        wanted = list(queues)
+        states: list[IncarnationState] = []
+        for first in range(0, len(wanted), INCARNATIONS_AT_ONCE):
+            command = AskIncarnations(wanted[first : first + INCARNATIONS_AT_ONCE])
+            states += (yield from ask(self._channel, command, IncarnationStates)).states
+        return states
 
     @Verb
     def define_process(

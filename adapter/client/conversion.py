@@ -55,6 +55,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 _ORIGIN: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "user": ("user", lambda v: a.as_text("user", v, a.ORIGIN_LENGTH_MAX)),
     "application": ("application", lambda v: a.as_text("application", v, a.ORIGIN_LENGTH_MAX)),
+    "expires_at": ("expires_at_ms", lambda v: a.as_time_ms(v, "expires_at")),
 }
 
 
@@ -101,6 +102,8 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
         setattr(message, field, check(value))
     if fields.get("deliver_after") is not None and fields.get("deliver_at") is not None:
         raise InvalidOption("give deliver_after or deliver_at, and not both")
+    if fields.get("expiry_s") is not None and fields.get("expires_at") is not None:
+        raise InvalidOption("give expiry_s or expires_at, and not both")
     return message if header is None else _with_header(message, header)
 
 

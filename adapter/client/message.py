@@ -185,6 +185,7 @@ class PutFields(TypedDict, total=False):
     priority: int | None
     persistent: bool | None
     expiry_s: float | timedelta | None
+    expires_at: datetime | None
     deliver_after: float | timedelta | None
     deliver_at: datetime | None
     message_id: a.Identifier | None

@@ -80,8 +80,8 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         A field that is not given keeps the Message's own value; None means a new id, or the
         queue's default. With deliver_after (seconds) or deliver_at (a datetime) no program gets the
         message before that time, and then it comes behind what is there of its priority; in a unit
-        the seconds count from the put. user and application say who has put it, instead of the
-        user of the connection and this program.
+        the seconds count from the put. expires_at (a datetime of the queue manager's clock): when
+        it expires. user and application say who has put it, instead of user and program.
         logical_order: it belongs to the group that this queue object is putting, or begins one; the
         queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends the group. A lost
         connection ends the group too: put the rest by group_id and group_seq.

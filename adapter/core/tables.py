@@ -19,6 +19,7 @@ from adapter.core.contract.channel_rules import (
     InquireChannelRules,
     SetChannelRule,
 )
+from adapter.core.contract.incarnations import AskIncarnations
 from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.undo import Removed
@@ -84,6 +85,7 @@ DECIDE: Final[dict[type, Rule]] = {
     c.PurgeQueue: queues.decide_purge,
     c.Inquire: queues.decide_inquire,
     c.AskStatus: queues.decide_status,
+    AskIncarnations: queues.decide_incarnations,
     c.SetAttributes: queues.decide_set,
     c.AskConnections: connections.decide_ask_connections,
     c.EndConnection: connections.decide_end_connection,

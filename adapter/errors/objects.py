@@ -180,7 +180,9 @@ class GetInhibited(Error):
 
 
 @raised_for(
-    Reason.PUT_INHIBITED, "puts are inhibited on queue {name}", "alter it with inhibit_put=False"
+    Reason.PUT_INHIBITED,
+    "puts are inhibited on {name}",
+    'alter a queue with inhibit_put=False, the topic object of a topic with publish="ENABLED"',
 )
 class PutInhibited(Error):
     """Puts are inhibited on the queue."""

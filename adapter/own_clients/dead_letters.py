@@ -59,6 +59,7 @@ def put_letter(
         transmission=None,
         delay_ms=0,
         deliver_at_ms=0,
+        expires_at_ms=0,
         expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
     )
     try:

@@ -43,7 +43,7 @@ class TermFigures(Struct, kw_only=True):
 
 class OwnerFigures(Struct):
     """Figures of one owner. failed_steps: by which a term ended. term: of its current term, while
-    requests are served.
+    requests are served. kafka_cluster: the id of the Kafka that all is on; "" in memory.
     """
 
     state: str
@@ -51,3 +51,4 @@ class OwnerFigures(Struct):
     replay_s: float
     failed_steps: int = 0
     term: TermFigures | None = None
+    kafka_cluster: str = ""

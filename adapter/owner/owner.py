@@ -92,8 +92,7 @@ class Owner:
             name, self.lifecycle, self._stall, self._calls, self._take_over, self._fail
         )
         self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over, self._beat)
-        self._taken_over_s = 0.0
-        self.replay_s = 0.0
+        self._taken_over_s = self.replay_s = 0.0
 
     @property
     def running(self) -> bool:
@@ -228,8 +227,9 @@ class Owner:
     def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
         term = self.term.statistics() if self.running else None
-        failed = self._parts.failures.count
-        return OwnerFigures(self.lifecycle.state.value, self._terms, self.replay_s, failed, term)
+        failed, storage = self._parts.failures.count, self._parts.storage
+        state, cluster = self.lifecycle.state.value, storage.cluster_id if storage else ""
+        return OwnerFigures(state, self._terms, self.replay_s, failed, term, cluster)
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue; none while nothing is served."""

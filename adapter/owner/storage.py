@@ -62,7 +62,7 @@ class Storage(Struct, kw_only=True):
     Without a trimmer they stay for ever. known: entries that the ledger must have, because others
     have read them; blocking, raises LedgerError. prepare: makes known faster once, for a standby;
     likewise. topic_problems: what is wrong with the topics' settings now, a sentence each; without
-    it they are not checked; likewise.
+    it they are not checked; likewise. cluster_id: of the Kafka that all this is on.
     """
 
     snapshots: SnapshotLog
@@ -76,3 +76,4 @@ class Storage(Struct, kw_only=True):
     snapshot_entries: int = SNAPSHOT_ENTRIES
     snapshot_bytes: int = SNAPSHOT_BYTES
     bounds: HousekeepingBounds = msgspec.field(default_factory=HousekeepingBounds)
+    cluster_id: str = ""

@@ -146,6 +146,7 @@ class Wired:
             retention_ms=settings.consumed_retention_ms,
             snapshot_entries=snapshot_entries,
             bounds=bounds or HousekeepingBounds(),
+            cluster_id=self._topics.cluster_id,
         )
 
     def _make_snapshots_topic(self) -> None:
@@ -228,6 +229,7 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
         replication=copies,
         min_insync_replicas=settings.min_insync_replicas or max(1, copies - 1),
         events_retention_ms=settings.events_retention_ms,
+        cluster_id=found.cluster_id,
     )
     wired = Wired(name, settings, topics, log or LogSettings(), keys)
     check_ledger_is_there(wired.mover_settings())

@@ -20,7 +20,7 @@ from adapter.client.browse import BrowsedMessage
 from adapter.client.connection import Connection
 from adapter.client.message import Message
 from adapter.client.queue import meant_by
-from adapter.services.dead_letter_header import copy_of, dead_letter_queue
+from adapter.services.dead_letter_header import dead_letter_queue
 from adapter.services.dead_letter_rules import DeadLetterRule, RulesTable
 
 LOOK_S = 0.5
@@ -249,7 +249,8 @@ class DeadLetterHandler:
         with self._qm.unit() as unit:
             self._qm.put(
                 target,
-                as_it_is(message, time.time()),
+                message,
+                expires_at=message.expires_at,
                 queue_manager=manager or None,
                 dead_letter=header,
                 user=message.user,
@@ -288,13 +289,6 @@ def _target(rule: DeadLetterRule, message: Message) -> tuple[str, str]:
     }
     queue, manager = rule.forward_queue, rule.forward_queue_manager
     return queues.get(queue, queue), managers.get(manager, manager)
-
-
-def as_it_is(message: Message, now_s: float) -> Message:
-    """Return the message with what is left of its time to live. now_s: since the epoch."""
-    if not message.expires_at_ms:
-        return copy_of(message)
-    return copy_of(message, expiry_s=max(message.expires_at_ms / 1000 - now_s, 0.001))
 
 
 def _texts(message: Message) -> dict[str, str]:

@@ -12,12 +12,14 @@ from typing import Any, Self
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
+    ClusterMetadata,
     ConfigResource,
     NewPartitions,
     NewTopic,
     OffsetSpec,
     ResourceType,
 )
+from msgspec import structs
 
 from adapter.ledger.failures import Failure, classify, describe, error_of, explain
 from adapter.ledger.kafka_settings import LOG, RECONNECTS, RECONNECTS_AT_ONCE, LastRefusal
@@ -411,7 +413,9 @@ def settings_for(
     settings = {**RECONNECTS_AT_ONCE, **(client or {}), "error_cb": refusal}
     with admin_client(bootstrap_servers, settings) as admin:
         try:
-            return TopicSettings.for_brokers(_await_brokers(admin, bootstrap_servers, timeout_s))
+            found = _await_brokers(admin, bootstrap_servers, timeout_s)
+            settled = TopicSettings.for_brokers(len(found.brokers))
+            return structs.replace(settled, cluster_id=found.cluster_id)
         except KafkaException as error:
             admin.poll(0)
             if refusal.text:
@@ -426,10 +430,10 @@ def settings_for(
             ) from error
 
 
-def _await_brokers(admin: AdminClient, bootstrap_servers: str, timeout_s: float) -> int:
-    """Wait until Kafka names brokers; how many."""
+def _await_brokers(admin: AdminClient, bootstrap_servers: str, timeout_s: float) -> ClusterMetadata:
+    """Wait until Kafka names brokers; what it says then."""
     until_s = time.monotonic() + timeout_s
-    while not (count := _count_brokers(admin, timeout_s)):
+    while (found := _ask_brokers(admin, timeout_s)) is None:
         if time.monotonic() > until_s:
             raise TopicError(
                 f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, "
@@ -437,14 +441,15 @@ def _await_brokers(admin: AdminClient, bootstrap_servers: str, timeout_s: float)
                 retriable=True,
             )
         time.sleep(POLL_S)
-    return count
+    return found
 
 
-def _count_brokers(admin: AdminClient, timeout_s: float) -> int:
-    """Return how many brokers Kafka names."""
+def _ask_brokers(admin: AdminClient, timeout_s: float) -> ClusterMetadata | None:
+    """Return what Kafka says of itself; None if it names no broker."""
     try:
-        return len(admin.list_topics(timeout=timeout_s).brokers)
+        found = admin.list_topics(timeout=timeout_s)
+        return found if found.brokers else None
     except KafkaException as error:
         if error_of(error).code() == KafkaError._PARTIAL:  # an answer without brokers and topics
-            return 0
+            return None
         raise

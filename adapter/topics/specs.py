@@ -28,12 +28,14 @@ class TopicSettings(Struct, frozen=True, kw_only=True):
 
     replication: copies of every record. min_insync_replicas: copies that must be there for a write
     to be acknowledged. events_retention_ms: how long events can be read. timeout_s: for Kafka.
+    cluster_id: of the Kafka that was asked, which no other one has; "" if none was.
     """
 
     replication: int
     min_insync_replicas: int
     events_retention_ms: int = 7 * DAY_MS
     timeout_s: float = 30.0
+    cluster_id: str = ""
 
     @classmethod
     def for_brokers(cls, count: int) -> Self:

@@ -13,6 +13,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.authorities import APPLICABLE, words_of
 from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelRule
+from adapter.core.contract.incarnations import AskIncarnations
 from tests.support.authorities import operator, user
 from tests.support.core import Client
 
@@ -336,6 +337,7 @@ ROWS: dict[type, list[Row]] = {
         )
     ],
     c.DeleteConsumer: [Row(c.DeleteConsumer(BASE, "GONE"), (queue("chg"),))],
+    AskIncarnations: [Row(AskIncarnations([(BASE, 0)]), (manager("chg"),))],
     c.SeekFeed: [Row(c.SeekFeed("SHOP", "LATEST"), (Needed("feed", "SHOP", ("ctrl",)),))],
     ac.SetAuthority: [Row(ac.SetAuthority("X", "queue", ["ann"]), (manager("chg"),))],
     ac.DeleteAuthority: [Row(ac.DeleteAuthority("X", "queue", ["ann"]), (manager("chg"),))],

@@ -13,6 +13,7 @@ from adapter.administration import authorities
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import Statement
 from adapter.administration.mqsc.text import NotMqscError, RefusedError
+from adapter.administration.without_effect import ONE_EACH
 from adapter.client.connection import Connection
 
 SET_DONE, DELETE_DONE, DETAILS, SECURITY_DONE = 8862, 8863, 8864, 8560
@@ -37,7 +38,8 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
     """DISPLAY AUTHREC: each record under a heading of its own."""
     shown = _with_profile(statement)
     kept = tuple(one for one in shown.parameters if one.keyword not in authorities.SHOWN_WORDS)
-    given = meaning.check_parameters(authorities.SHOWN, replace(shown, parameters=kept))
+    asked = replace(shown, parameters=kept)
+    given = meaning.check_parameters(authorities.SHOWN, asked, ONE_EACH)
     found = authorities.find(qm, given)
     if not found:
         raise RefusedError(answers.nothing_fits("authority record"))

@@ -23,7 +23,7 @@ from adapter.administration.mqsc.written import (
 )
 from adapter.administration.values import BLANKS, NAMES, members, text
 from adapter.client.connection import Connection
-from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
 from adapter.core.attributes.table import AttributeRow
@@ -111,7 +111,7 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     What every queue manager has is altered: REPLACE would reset what is left out to the values of
     the default object, which are not its own.
     """
-    rows = [row for row in one.kind.given.values() if _is_written(one, row)]
+    rows = objects.given_again(one)
     if usual is not None:
         rows = [row for row in rows if row.name not in usual or usual[row.name] != one.value(row)]
     is_made = usual is not None and _initial_values(one) is not None
@@ -148,16 +148,6 @@ def _initial_values(one: FoundObject) -> dict[str, Any] | None:
     if kind == QUEUE_MANAGER:
         return {}
     return QUEUES.get(one.name) if kind == "queue" else OBJECTS.get((kind, one.name))
-
-
-def _is_written(one: FoundObject, row: AttributeRow) -> bool:
-    if row.attribute.fixed:
-        return False
-    if one.kind.kind == SUBSCRIPTION:
-        is_managed = one.values["destination_class"] == "MANAGED"
-        # The topic string is the whole one; a managed queue is another one when it is made again.
-        return row.name != "topic_object" and not (is_managed and row.name == "destination")
-    return True
 
 
 def _problem_with(row: AttributeRow, value: Any, written: str) -> str:

@@ -246,9 +246,10 @@ def _clear(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
 
 def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
     """CLEAR TOPICSTR: + and # stand for levels. What there is, is all of this queue manager."""
-    given = {one.keyword: one.values for one in statement.parameters}
-    words = {keyword: values[0].text for keyword, values in given.items() if values}
-    if words.pop("CLRTYPE", "") != "RETAINED" or words.pop("SCOPE", "LOCAL") != "LOCAL" or words:
+    given = {one.keyword: one.values or () for one in statement.parameters}
+    words = {keyword: [one.text for one in values] for keyword, values in given.items()}
+    is_local = words.pop("SCOPE", ["LOCAL"]) == ["LOCAL"]
+    if words.pop("CLRTYPE", None) != ["RETAINED"] or not is_local or words:
         raise NotMqscError(
             "CLEAR TOPICSTR takes CLRTYPE(RETAINED), and SCOPE(LOCAL) or nothing", statement.name
         )
@@ -318,7 +319,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
             found += senders.find(qm, statement.name or "*")
         if shown is CONNECTION and wanted_type in meaning.EVERY_TYPE:
             found += objects.find(qm, CONNECTION_HANDLES, statement.name)
-    is_every = not asked.types or asked.types[0] in meaning.EVERY_TYPE
+    is_every = not asked.types or any(one in meaning.EVERY_TYPE for one in asked.types)
     of_every_type = is_every or kind in HANDLES.values()  # what handles are is said by their type
     if not of_every_type:
         found = [

@@ -230,7 +230,9 @@ def _unknown(kind: Kind, word: str) -> NotMqscError:
 
 def _value(row: AttributeRow, parameter: StatementParameter) -> Any:
     if row.attribute.keyword == "NAMES":
-        names = [one.text for one in parameter.values or ()]
+        if parameter.values is None:
+            raise NotMqscError("NAMES takes names in parentheses, such as NAMES(A,B)", "NAMES")
+        names = [one.text for one in parameter.values]
         return ",".join(one for one in names if one.strip())
     if row.attribute.keyword in HEXADECIMAL:
         return _digits(parameter)
@@ -254,7 +256,11 @@ def _digits(parameter: StatementParameter) -> str:
 def _one(parameter: StatementParameter) -> str:
     if parameter.values is None or len(parameter.values) > TEXTS_MAX:
         word = parameter.keyword
-        raise NotMqscError(f"{word} takes one value in parentheses, such as {word}(A)", word)
+        raise NotMqscError(
+            f"{word} takes one value in parentheses, such as {word}(A); set a text that has blanks "
+            "or commas in quotation marks",
+            word,
+        )
     return parameter.values[0].text
 
 
@@ -272,8 +278,13 @@ def _alone(parameter: StatementParameter) -> None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
 
-def check_parameters(rows: Table, statement: Statement) -> dict[str, list[str]]:
-    """Return the parameters of a command that has no kind of its own, checked by their rows."""
+def check_parameters(
+    rows: Table, statement: Statement, lists: frozenset[str] = LISTS
+) -> dict[str, list[str]]:
+    """Return the parameters of a command that has no kind of its own, checked by their rows.
+
+    lists: those that take several values.
+    """
     known = {row.attribute.keyword: row.attribute.keyword for row in rows.values()}
     result = {}
     for parameter in statement.parameters:
@@ -283,17 +294,16 @@ def check_parameters(rows: Table, statement: Statement) -> dict[str, list[str]]:
             raise NotMqscError(
                 f"unknown parameter {word} of {what}; {expected_words(word, known)}", word
             )
-        result[word] = _check_value(rows[word], parameter)
+        result[word] = _check_value(rows[word], parameter, word in lists)
     return result
 
 
-def _check_value(row: AttributeRow, parameter: StatementParameter) -> list[str]:
+def _check_value(row: AttributeRow, parameter: StatementParameter, is_list: bool) -> list[str]:
     if row.type is bool:
         _alone(parameter)
         return []
-    texts = [one.text for one in parameter.values or ()]
-    if not texts or (len(texts) > 1 and row.name not in LISTS):
-        raise NotMqscError(f"{row.name} takes one value in parentheses", parameter.keyword)
+    texts = [one.text for one in parameter.values] if is_list and parameter.values else []
+    texts = texts or [_one(parameter)]
     for one in texts:
         try:
             wrong = problem(row, from_text(row, one))

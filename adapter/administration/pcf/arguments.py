@@ -12,7 +12,13 @@ from adapter.administration.pcf import structures as pcf
 from adapter.administration.status_kinds import CONNECTION
 from adapter.administration.values import Filter, NoSuchValueError, filter_on, from_plain, plain
 from adapter.administration.values import text as shown_text
-from adapter.administration.without_effect import UnsupportedError, given_as, is_noted, problem
+from adapter.administration.without_effect import (
+    LISTS,
+    UnsupportedError,
+    given_as,
+    is_noted,
+    problem,
+)
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.attributes.table import AttributeRow, Table
 from adapter.core.contract.message import NO_ID
@@ -40,6 +46,8 @@ WRONG_STRUCTURE = 3013
 WRONG_VALUE = 4005
 TOO_MANY_FILTERS = 3248
 EQUAL = 2  # MQCFOP_EQUAL
+INTEGER_MIN, INTEGER_MAX = -(2**31), 2**31 - 1
+"""What MQCFIN holds; a figure beyond is shown as the last one: it was more."""
 
 
 class Arguments:
@@ -98,9 +106,9 @@ class Arguments:
         found = self._take(number, needed=False)
         if found is None:
             return None
-        values = (
-            found.values if isinstance(found, pcf.Integers) else (getattr(found, "value", ALL),)
-        )
+        if not isinstance(found, pcf.Integer | pcf.Integers):
+            raise pcf.PcfError(WRONG_STRUCTURE, f"parameter {number} is integers", number)
+        values = found.values if isinstance(found, pcf.Integers) else (found.value,)
         return None if ALL in values else frozenset(values)
 
     def attributes(self, kind: Kind) -> dict[str, Any]:
@@ -122,13 +130,16 @@ class Arguments:
         self.finish()
         return result
 
-    def check(self, rows: Table) -> dict[str, list[Any]]:
-        """Take the parameters of a command without effect, by keyword, and refuse the rest."""
+    def check(self, rows: Table, lists: frozenset[str] = LISTS) -> dict[str, list[Any]]:
+        """Take the parameters of a command that has no kind of its own, by keyword, and refuse the
+        rest. lists: those that take several values.
+        """
         result = {}
         for row in rows.values():
             one = self._given.pop(row.attribute.number, None)
             if one is not None:
-                result[row.name] = [_check_value(row, value, one.number) for value in _values(one)]
+                values = _values(one, row.name in lists)
+                result[row.name] = [_check_value(row, value, one.number) for value in values]
         self.finish()
         return result
 
@@ -176,13 +187,18 @@ class Arguments:
         return found
 
 
-def _values(one: pcf.Parameter) -> list[Any]:
+def _values(one: pcf.Parameter, is_list: bool) -> list[Any]:
     if isinstance(one, pcf.Integers | pcf.Strings):
+        if len(one.values) != 1 and not is_list:
+            text = f"parameter {one.number} is one value, not {len(one.values)}"
+            raise pcf.PcfError(WRONG_STRUCTURE, text, one.number)
         return list(one.values)
     return [getattr(one, "value", None)]
 
 
 def _check_value(row: AttributeRow, given: Any, number: int) -> Any:
+    if row.type is bool and given not in (0, 1):
+        raise pcf.PcfError(WRONG_VALUE, f"parameter {number} is 0 or 1, not {given!r}", number)
     if row.type is bool:
         return bool(given)
     try:
@@ -267,7 +283,7 @@ def connection_id(found: FoundObject) -> bytes:
 def _parameters(row: AttributeRow, value: Any) -> list[pcf.Parameter]:
     number, shown = row.attribute.number, plain(row, value)
     if isinstance(shown, int):
-        return [pcf.Integer(number, shown)]
+        return [pcf.Integer(number, max(INTEGER_MIN, min(shown, INTEGER_MAX)))]
     if isinstance(shown, list):
         return [pcf.Strings(number, tuple(shown), 48)]
     if number in BYTE_STRINGS:

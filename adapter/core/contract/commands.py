@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from adapter.core.contract import authority_commands, broker, channel_rules, msmq
+from adapter.core.contract import authority_commands, broker, channel_rules, incarnations, msmq
 from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.request import Request as Request  # noqa: PLC0414 -- of this contract
@@ -68,6 +68,7 @@ SET_IDENTITY: Final = 4_194_304
 SET_ORIGIN: Final = 8_388_608
 SAVE_CONTEXT: Final = 16_777_216  # of modes: the context of what is got last may be passed
 NO_CONTEXT: Final = 33_554_432  # of options
+KEEP_END: Final = 67_108_864  # of a put: expires_at_ms of its messages, where it is not 0, counts
 PASS_CONTEXT: Final = PASS_IDENTITY | PASS_ORIGIN
 SET_CONTEXT: Final = SET_IDENTITY | SET_ORIGIN
 CONTEXT_MODES: Final = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
@@ -92,10 +93,8 @@ class SessionOpen(Struct, array_like=True, tag=1):
 
 
 class SessionResume(Struct, array_like=True, tag=2):
-    """Attach to a session again after the connection was lost.
-
-    unanswered: the numbers whose outcome the client has not seen; it sends those commands again.
-    issued: the highest number the client has given out.
+    """Attach to a session again after a connection was lost. unanswered: numbers whose outcome the
+    client has not seen; it sends those commands again. issued: the highest number given out.
     """
 
     session: bytes
@@ -560,6 +559,7 @@ Command = (
     | AskLowest
     | SeekFeed
     | AskExports
+    | incarnations.AskIncarnations
     | authority_commands.SetAuthority
     | authority_commands.DeleteAuthority
     | authority_commands.RefreshSecurity

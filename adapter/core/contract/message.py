@@ -67,6 +67,8 @@ class MessageData(Struct, array_like=True, gc=False):
 
     Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is
     kept as given; expires_at_ms is 0 until the message is admitted, and 0 for ever if it has none.
+    A put with the option KEEP_END says by it when the message expires: what is left of it becomes
+    expiry_ms, by the queue manager's clock.
     delay_ms asks for a delay from the put on, deliver_at_ms for a time; on admission the first
     becomes the second. destination: of a message that waits for it, its queue.
     """

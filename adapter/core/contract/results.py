@@ -13,6 +13,7 @@ from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.authorities import AuthorityRecord
 from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.commands import AS_PUBLISHED
+from adapter.core.contract.incarnations import IncarnationStates
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.parties import Proof
 
@@ -443,6 +444,7 @@ Result = (
     | Consumers
     | LowestPlaces
     | Exported
+    | IncarnationStates
     | AuthorityRecords
     | AuthorityExplained
     | PointersFound

@@ -16,6 +16,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import channel_rules, rights
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.incarnations import AskIncarnations
 from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, NeededRight
 
 
@@ -215,6 +216,7 @@ TRAITS: Final[dict[type, Trait]] = {
     ),
     c.AskLowest: _question(BY_HANDLE),
     c.AskExports: _question(rights.each(a.QUEUE, "", a.DISPLAY | a.INQUIRE | a.PUT)),
+    AskIncarnations: _question(rights.on_queue_manager(a.CHANGE)),
     c.SeekFeed: _administrative(
         "seek feed", NeededRight(Need.OBJECT, a.CONTROL, "feed", "feed"), "{feed}"
     ),

@@ -59,6 +59,8 @@ def test_a_record_is_set_shown_checked_and_removed_by_mqsc(qm: adapter.Connectio
         "SET CHLAUTH(A) TYPE(USERMAP) CLNTUSER('a')",
         "SET CHLAUTH(A) TYPE(BLOCKADDR) ADDRLIST('10.*')",
         "SET CHLAUTH(A) TYPE(ADDRESSMAP) ADDRESS('host.example.org') USERSRC(NOACCESS)",
+        "SET CHLAUTH(A) TYPE(SSLPEERMAP) SSLPEER('CN=till*','O=Shop') MCAUSER('till')",
+        "SET CHLAUTH(A) TYPE(SSLPEERMAP) SSLPEER(CN=till*,O=Shop) MCAUSER('till')",
     ],
 )
 def test_what_would_protect_nothing_is_refused(qm: adapter.Connection, command: str) -> None:
@@ -74,6 +76,7 @@ def test_what_would_protect_nothing_is_refused(qm: adapter.Connection, command: 
         ("NONSENSE", "unknown parameter NONSENSE of DISPLAY CHLAUTH"),
         ("WARN(YES)", "unknown parameter WARN of DISPLAY CHLAUTH"),
         ("TYPE", "TYPE takes one value"),
+        ("SSLPEER('CN=a','O=b') MATCH(RUNCHECK)", "SSLPEER takes one value"),
     ],
 )
 def test_what_a_display_would_not_act_upon_is_refused(

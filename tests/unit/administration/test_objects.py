@@ -39,3 +39,26 @@ def test_patterns_have_one_star_at_their_end() -> None:
                     objects.find(qm, DEFINED[word], pattern)
         with pytest.raises(ObjectNotFound):
             objects.attributes_like(qm, DEFINED["PROCESS"], "NONE")
+
+
+def test_a_subscription_like_another_is_on_its_topic(qm: adapter.Connection) -> None:
+    qm.define_queue("LIKE.Q")
+    qm.define_object("topic", "LIKE.T", topic_string="base")
+    subscription = DEFINED["SUB"]
+    objects.define(
+        qm,
+        subscription,
+        "S1",
+        {"topic_object": "LIKE.T", "topic_string": "x", "destination": "LIKE.Q"},
+        False,
+    )
+    managed = {"topic_string": "x", "destination_class": "MANAGED"}
+    objects.define(qm, subscription, "M1", managed, False)
+    for like, new in (("S1", "S2"), ("M1", "M2")):
+        given = objects.attributes_like(qm, subscription, like)
+        objects.define(qm, subscription, new, given, False)
+    found = {one.name: one.attributes for one in qm.objects("subscription")}
+    assert found["S2"]["topic_string"] == found["S1"]["topic_string"] == "base/x"
+    assert found["S2"]["destination"] == "LIKE.Q"
+    assert found["M2"]["destination_class"] == "MANAGED"
+    assert found["M2"]["destination"] != found["M1"]["destination"]

@@ -103,3 +103,18 @@ def test_a_receiver_that_says_for_whom_and_not_whose_is_refused(
     for name in ("SYSTEM.AUTO.RECEIVER", "SYSTEM.KAFKA.RECEIVER"):
         (answer,) = told(qm, f"ALTER CHANNEL({name}) CHLTYPE(RCVR) {attribute}")
         assert answer.startswith("AMQ8016I")
+
+
+def test_a_channel_that_is_of_two_queues_is_neither_stopped_nor_started(
+    qm: adapter.Connection,
+) -> None:
+    queues = [f"DC1.PAYMENTS.QUEUES.TO.{one}" for one in "AB"]
+    for queue in queues:
+        told(qm, f"DEFINE QLOCAL({queue}) USAGE(XMITQ)")
+    told(qm, f"ALTER QLOCAL({queues[1]}) GET(DISABLED)")
+    for verb, get in (("STOP", "DISABLED"), ("START", "ENABLED")):
+        (answer,) = told(qm, f"{verb} CHANNEL(TO.DC1.PAYMENTS.QUEU)")
+        assert f"several transmission queues, {', '.join(queues)}" in answer
+        assert f"ALTER QLOCAL({queues[0]}) GET({get})" in answer
+    inhibited = [one.attributes["inhibit_get"] for one in qm.queues("DC1.*")]
+    assert inhibited == [False, True]

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import adapter
+from adapter.cli.move import move_unit
+from adapter.client.browse import BrowsedMessage
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
@@ -38,6 +41,7 @@ def test_a_moved_message_keeps_its_fields(at: Mqk, queues: adapter.Connection) -
         "Q", "größer", priority=7, correlation_id=bytes(23) + b"c", reply_to="Q", format="MQSTR",
         properties={"a": 1}, expiry_s=1000, persistent=False, user="ada", application="shop",
     )  # fmt: skip
+    (before,) = queues.queue("Q").browse()
     at("move", "Q", "TO")
     message = queues.get("TO")
     assert message is not None
@@ -46,7 +50,7 @@ def test_a_moved_message_keeps_its_fields(at: Mqk, queues: adapter.Connection) -
     assert (message.persistent, message.properties, message.format) == (False, {"a": 1}, "MQSTR")
     assert (message.user, message.application) == ("ada", "shop")
     assert message.correlation_id == bytes(23) + b"c"
-    assert message.expiry_s == pytest.approx(1000, abs=60)
+    assert message.expires_at_ms == before.expires_at_ms
 
 
 def test_some_are_moved(at: Mqk, queues: adapter.Connection) -> None:
@@ -91,6 +95,46 @@ def test_what_the_target_refuses_stays_on_the_source(at: Mqk, queues: adapter.Co
     assert said.status == 1
     assert "[MQRC_Q_FULL]; moved before: 2 messages" in said.err
     assert (bodies(queues, "TO"), bodies(queues, "Q")) == ([b"a", b"b"], [b"c"])
+
+
+def test_a_refusal_by_the_target_counts_no_backout_and_what_fits_is_moved(
+    at: Mqk, queues: adapter.Connection
+) -> None:
+    queues.define_queue("BAD")
+    queues.alter_queue("Q", backout_threshold=1, backout_requeue_queue="BAD", backout_action="MOVE")
+    queues.alter_queue("TO", max_depth=3)
+    for n in range(10):
+        queues.put("Q", str(n))
+    said = at("move", "Q", "TO")
+    assert said.status == 1
+    assert "[MQRC_Q_FULL]; moved before: 3 messages" in said.err
+    assert bodies(queues, "TO") == [b"0", b"1", b"2"]
+    assert bodies(queues, "BAD") == []
+    assert [one.backout_count for one in queues.queue("Q").browse()] == [0] * 7
+    queues.alter_queue("TO", inhibit_put=True)
+    assert "moved before: 0 messages" in at("move", "Q", "TO").err
+    assert [one.backout_count for one in queues.queue("Q").browse()] == [0] * 7
+
+
+def test_a_message_that_another_program_gets_meanwhile_is_put_nowhere(
+    queues: adapter.Connection, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for body in "abc":
+        queues.put("Q", body)
+    real = BrowsedMessage.remove
+    stolen: list[adapter.Message | None] = []
+
+    def remove(self: BrowsedMessage, unit: Any = None) -> bool:
+        if self.text == "b" and not stolen:
+            with manager.connect() as other:
+                stolen.append(other.get("Q", message_id=self.message_id))
+        return real(self, unit)
+
+    monkeypatch.setattr(BrowsedMessage, "remove", remove)
+    with queues.queue("Q") as source, queues.queue("TO") as target:
+        while move_unit(queues, source, target, 10, {}, {})[0]:
+            pass
+    assert (bodies(queues, "TO"), bodies(queues, "Q")) == ([b"a", b"c"], [])
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_poison_that_the_queue_manager_cannot_move_stops_the_loop(
         ({}, "there is no backout_requeue_queue"),
         ({"backout_requeue_queue": "NONE"}, "queue NONE does not exist"),
         ({"backout_requeue_queue": "FULL"}, "queue FULL is full"),
-        ({"backout_requeue_queue": "SHUT"}, "puts are inhibited on queue SHUT"),
+        ({"backout_requeue_queue": "SHUT"}, "puts are inhibited on SHUT"),
     ],
 )
 def test_poison_that_cannot_be_set_aside_stays_and_is_told(

@@ -10,7 +10,7 @@ import adapter
 import adapter.testing
 from adapter.core.contract.details import Details
 from adapter.errors import ConnectionClosed, InvalidValue, WrongQueueManager
-from adapter.services.dead_letter_handler import DeadLetterHandler, as_it_is, lines_of
+from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
 from adapter.services.dead_letter_header import NoDeadLetterQueue
 from adapter.services.dead_letter_rules import parse
 from tests.unit.services.conftest import DEAD
@@ -403,11 +403,21 @@ def test_what_is_left_of_its_time_to_live_goes_with_it(
     assert message.expiry_s <= 100.0
 
 
-@pytest.mark.parametrize(("later_s", "left_s"), [(0, 100.0), (60, 40.0), (200, 0.001)])
-def test_time_that_has_passed_is_not_given_again(later_s: int, left_s: float) -> None:
-    message = adapter.Message(b"body", expiry_s=100.0, expires_at_ms=1_100_000)
-    assert as_it_is(message, 1_000 + later_s).expiry_s == pytest.approx(left_s)
-    assert as_it_is(adapter.Message(b"body"), 1_000).expiry_s is None
+@pytest.mark.parametrize("ahead_s", [-3600, 3600])
+def test_the_clock_of_the_handlers_machine_makes_no_difference(
+    ready: adapter.Connection,
+    clock: Time,
+    said: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ahead_s: int,
+) -> None:
+    bury(ready, expiry_s=1800.0)
+    (buried,) = ready.queue(DEAD).browse()
+    now_s = time.time()
+    monkeypatch.setattr("adapter.services.dead_letter_handler.time.time", lambda: now_s + ahead_s)
+    handler(ready, "ACTION(RETRY)", clock, said).run()
+    monkeypatch.undo()
+    assert got(ready, "TO").expires_at == buried.expires_at
 
 
 def test_a_message_that_somebody_else_takes_is_not_put_anywhere(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from msgspec import structs
 
 from adapter.topics import admin
 from adapter.topics.admin import TopicAdmin, TopicError, remedies, setting_problems
@@ -277,11 +278,12 @@ def test_a_kafka_without_a_broker_is_not_called_one_that_does_not_answer(
         def list_topics(self, timeout: float) -> SimpleNamespace:
             brokers = self.brokers[0] if timeout < 1 else self.brokers.pop(0)
             if brokers or has_topics:
-                return SimpleNamespace(brokers=brokers)
+                return SimpleNamespace(brokers=brokers, cluster_id="its-id")
             raise KafkaException(KafkaError(KafkaError._PARTIAL))  # as librdkafka then says
 
     monkeypatch.setattr(admin, "admin_client", lambda *_: Begins())
-    assert admin.settings_for("k:9092") == TopicSettings.for_brokers(1), "it is asked again"
+    expected = structs.replace(TopicSettings.for_brokers(1), cluster_id="its-id")
+    assert admin.settings_for("k:9092") == expected, "it is asked again"
     with pytest.raises(TopicError, match="k:9092 says that no broker runs: wait") as caught:
         admin.settings_for("k:9092", timeout_s=0.1)
     assert caught.value.retriable

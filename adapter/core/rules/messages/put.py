@@ -9,7 +9,13 @@ from msgspec import structs
 
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract import message_fields as at
-from adapter.core.contract.commands import CONTEXT_OPTIONS, DEFERRED, OUTPUT, Put, Request
+from adapter.core.contract.commands import (
+    DEFERRED,
+    KEEP_END,
+    OUTPUT,
+    Put,
+    Request,
+)
 from adapter.core.contract.details import (
     APPL_TYPE_DEFAULT,
     IN_GROUP,
@@ -103,7 +109,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.PUT_INHIBITED, handle.route.transmission.queue)
     context.settle(qm, request, command, handle)
     warning, is_cut = _check_each(qm, request, command, handle)
-    in_order = command.options & ~CONTEXT_OPTIONS or handle.put_group is not None
+    in_order = command.options & ~groups.OF_EACH or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
     if qm.parked or qm.uncopied.is_full:
@@ -138,6 +144,9 @@ def _check_each(
         alike = Alike(queue.attributes.max_message_length)
     for number, message in enumerate(command.messages):
         said = _as_tuple(message)
+        if command.options & KEEP_END:
+            keep_end(message, request.now_ms)
+            said = _as_tuple(message)
         if alike is not None and alike.settles(message, said):
             continue
         is_plain = handle.route is None and message.transmission is None
@@ -204,6 +213,12 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     if message.persistence < 0:
         message.persistence = 0 if destination.is_temporary else int(defaults.def_persistence)
     return warning
+
+
+def keep_end(message: MessageData, now_ms: int) -> None:
+    """Have a message expire when the put says, and at once if that is over."""
+    if message.expires_at_ms:
+        message.expiry_ms = min(max(message.expires_at_ms - now_ms, 1), EXPIRY_MAX_MS)
 
 
 def cap_expiry(message: MessageData, limits: PutDefaults, now_ms: int) -> None:

@@ -10,6 +10,11 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract import results
 from adapter.core.contract.authorities import QUEUE
+from adapter.core.contract.incarnations import (
+    AskIncarnations,
+    IncarnationState,
+    IncarnationStates,
+)
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -128,6 +133,25 @@ def decide_status(qm: QueueManager, request: c.Request, command: c.AskStatus) ->
         qm.tally.reset(queue.name, request.now_ms)
         queue.high_depth = queue.depth
     return Decision([], results.Statuses(found), qm.entry_n)
+
+
+def decide_incarnations(qm: QueueManager, request: c.Request, command: AskIncarnations) -> Decision:
+    """Say of queues, also of those that no list shows, whether they are there.
+
+    That a queue was deleted follows from its incarnation alone, which a later one of its name has
+    passed, never from its being seen nowhere: who deletes what it had loses nothing.
+    """
+    states = [_state_of(qm, name, incarnation) for name, incarnation in command.queues]
+    return Decision([], IncarnationStates(states), qm.entry_n)
+
+
+def _state_of(qm: QueueManager, name: str, incarnation: int) -> IncarnationState:
+    queue = qm.queues.get(name)
+    if queue is not None and queue.incarnation == incarnation:
+        return "there"
+    if incarnation < qm.numbers.incarnations.get(name, 0):
+        return "deleted"
+    return "unknown"
 
 
 def statuses(

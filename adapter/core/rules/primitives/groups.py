@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from adapter.core.contract.commands import (
     ALL_MESSAGES,
     ALL_SEGMENTS,
     COMPLETE,
     CONTEXT_OPTIONS,
+    KEEP_END,
     LOGICAL_ORDER,
     MATCH_OFFSET,
     Browse,
@@ -65,6 +66,10 @@ from adapter.core.rules.primitives.decision import connection_of
 Kind = Literal["put_group", "get_group", "browse_group"]
 
 
+OF_EACH: Final = CONTEXT_OPTIONS | KEEP_END
+"""Options of a put that say something of each message, and nothing of their order."""
+
+
 def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
     """Number what is put in logical order; returns the reason of a warning, or 0.
 
@@ -72,7 +77,7 @@ def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
     in physical order it is only said that a group has been left.
     """
     at = handle.put_group
-    options = command.options & ~CONTEXT_OPTIONS
+    options = command.options & ~OF_EACH
     if options & ~LOGICAL_ORDER:
         raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, f"options {command.options}")
     if not options:

@@ -16,6 +16,7 @@ import msgspec
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
     CONTEXT_OPTIONS,
+    KEEP_END,
     RETAIN,
     WARN_NO_SUBSCRIBERS,
     Put,
@@ -66,6 +67,8 @@ def decide_publish(qm: QueueManager, request: Request, command: Put) -> Decision
     if command.options & RETAIN:
         retained.queue_in_memory(qm)  # before anything is filled in: it may have to be waited for
     topic = handle.topic
+    for message in command.messages if command.options & KEEP_END else ():
+        put.keep_end(message, request.now_ms)
     destination, warning = _check(qm, request, command, handle)
     plan, matched = Plan(qm, request.now_ms), 0
     matching = qm.topics.matcher.matching(topic)
@@ -158,7 +161,7 @@ def _check(
     count = len(command.messages)
     if not 1 <= count <= (put.MESSAGES_PER_PUT_MAX if command.unit else 1):
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
-    if command.options & ~(OPTIONS | CONTEXT_OPTIONS):
+    if command.options & ~(OPTIONS | CONTEXT_OPTIONS | KEEP_END):
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
     if not 0 <= command.level <= LEVEL_MAX:
         text = f"level {command.level} is not 0 to {LEVEL_MAX}"

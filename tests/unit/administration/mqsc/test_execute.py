@@ -329,7 +329,14 @@ def test_what_is_retained_is_cleared_by_topic(qm: adapter.Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", ["", "CLRTYPE(ALL)", "CLRTYPE(RETAINED) SCOPE(GLOBAL)", "CLRTYPE(RETAINED) FORCE(YES)"]
+    "more",
+    [
+        "",
+        "CLRTYPE(ALL)",
+        "CLRTYPE(RETAINED,ALL)",
+        "CLRTYPE(RETAINED) SCOPE(GLOBAL)",
+        "CLRTYPE(RETAINED) FORCE",
+    ],
 )
 def test_topics_are_cleared_of_nothing_else(qm: adapter.Connection, more: str) -> None:
     assert told(qm, f"CLEAR TOPICSTR('a') {more}")[0].startswith("AMQ8405E")

@@ -2,9 +2,10 @@
 
 import pytest
 
+from adapter.administration import authorities, channel_rules, without_effect
 from adapter.administration.kinds import DEFINED, Kind
 from adapter.administration.mqsc import meaning
-from adapter.administration.mqsc.statement import parse
+from adapter.administration.mqsc.statement import Statement, StatementParameter, Word, parse
 from adapter.administration.mqsc.text import NotMqscError
 from adapter.administration.values import text
 from adapter.administration.without_effect import UnsupportedError
@@ -178,3 +179,48 @@ def test_words_in_a_condition_are_compared_as_numbers() -> None:
 def test_what_is_wrong_with_a_display_is_told(where: str, why: str) -> None:
     with pytest.raises(NotMqscError, match=why):
         asked(f"DIS QL(*) {where}")
+
+
+TABLES = {
+    "SET CHLAUTH": channel_rules.RULE,
+    "DISPLAY CHLAUTH": channel_rules.SHOWN,
+    "SET AUTHREC": authorities.RECORD,
+    "DISPLAY AUTHREC": authorities.SHOWN,
+    "REFRESH SECURITY": authorities.SECURITY,
+    "DEFINE LISTENER": without_effect.LISTENER,
+    "STOP CHANNEL": without_effect.STOPPING,
+    "DELETE LISTENER": without_effect.IGNORE_STATE,
+}
+"""The parameters of commands without a kind of their own."""
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_a_second_value_is_never_dropped(command: str) -> None:
+    verb, kind = command.split()
+    lists = without_effect.ONE_EACH if verb == "DISPLAY" else without_effect.LISTS
+    for row in TABLES[command].values():
+        one, other = (*row.attribute.words, *row.choices, "1", "2")[:2]
+        parameter = StatementParameter(row.name, (Word(one), Word(other)))
+        statement = Statement(verb, kind, "", (parameter,))
+        if row.name in lists:
+            found = meaning.check_parameters(TABLES[command], statement, lists)
+            assert found == {row.name: [one, other]}
+        else:
+            with pytest.raises(NotMqscError):
+                meaning.check_parameters(TABLES[command], statement, lists)
+
+
+@pytest.mark.parametrize("word", DEFINED)
+def test_a_second_value_of_an_attribute_is_never_dropped(word: str) -> None:
+    for row in DEFINED[word].every_row.values():
+        if row.attribute.keyword == "NAMES":
+            continue  # the one list
+        two = StatementParameter(row.attribute.keyword, (Word("1"), Word("2")))
+        with pytest.raises(NotMqscError):
+            meaning.given(DEFINED[word], Statement("DEFINE", word, "A", (two,)))
+
+
+def test_names_without_parentheses_are_no_names() -> None:
+    statement = Statement("ALTER", "NAMELIST", "N", (StatementParameter("NAMES"),))
+    with pytest.raises(NotMqscError, match="names in parentheses"):
+        meaning.given(DEFINED["NAMELIST"], statement)

@@ -2,10 +2,12 @@
 
 import pytest
 
+from adapter.administration import authorities, channel_rules, without_effect
 from adapter.administration.kinds import DEFINED, FoundObject
 from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
+    CommandHeader,
     FilterParameter,
     GroupParameter,
     Integer,
@@ -14,6 +16,7 @@ from adapter.administration.pcf.structures import (
     PcfError,
     String,
     Strings,
+    encode,
 )
 from adapter.administration.status_kinds import CONNECTION
 
@@ -95,6 +98,41 @@ def test_selectors(parameters: list[Parameter], expected: frozenset[int] | None)
     assert Arguments(parameters).selectors(1002) == expected
 
 
+def test_selectors_are_numbers() -> None:
+    with pytest.raises(PcfError) as caught:
+        Arguments([Strings(1002, ("DESCR",))]).selectors(1002)
+    assert (caught.value.reason, caught.value.parameter) == (3013, 1002)
+
+
+TABLES = (
+    *(channel_rules.RULE, channel_rules.SHOWN, authorities.RECORD, authorities.SECURITY),
+    *(without_effect.LISTENER, without_effect.STOPPING, without_effect.IGNORE_STATE),
+)
+
+
+def test_what_is_one_value_is_refused_as_none_and_as_two() -> None:
+    for table in TABLES:
+        for row in table.values():
+            number, is_text = row.attribute.number, row.type is str and not row.choices
+            if not number or row.name in without_effect.LISTS:
+                continue
+            for count in (0, 2):
+                several = (
+                    Strings(number, ("1",) * count) if is_text else Integers(number, (1,) * count)
+                )
+                with pytest.raises(PcfError) as caught:
+                    Arguments([several]).check(table)
+                assert (caught.value.reason, caught.value.parameter) == (3013, number)
+
+
+def test_yes_and_no_are_1_and_0() -> None:
+    replace = without_effect.LISTENER["REPLACE"].attribute.number
+    assert Arguments([Integer(replace, 1)]).check(without_effect.LISTENER) == {"REPLACE": [True]}
+    with pytest.raises(PcfError) as caught:
+        Arguments([Integer(replace, 2)]).check(without_effect.LISTENER)
+    assert caught.value.reason == 4005
+
+
 def test_an_attribute_may_select_objects_like_a_filter() -> None:
     given = Arguments([Integer(12, 1), FilterParameter(3, 4, 0)])
     filters = given.filters(QLOCAL)
@@ -155,3 +193,12 @@ def test_a_connection_is_named_by_its_bytes() -> None:
         Bytes(7006, b"MQK QM1         \0\0\0\0\0\0\0\xff"),
         Integer(1110, 1111),
     ]
+
+
+def test_a_figure_that_no_reply_holds_is_shown_as_the_greatest() -> None:
+    for row in DEFINED["QLOCAL"].every_row.values():
+        if row.type is int and not row.choices and row.attribute.number:
+            found = FoundObject(QLOCAL, "A", {"queue_type": "QLOCAL", row.name: 2**40})
+            reply = reply_of(found, frozenset({row.attribute.number}))
+            assert Integer(row.attribute.number, 2**31 - 1) in reply
+            encode(CommandHeader(command=13), reply)

@@ -7,9 +7,15 @@ import pytest
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import commands as c
+from adapter.core.contract.incarnations import AskIncarnations, IncarnationStates
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Descriptions, Done, QueueStatus, Statuses
+from adapter.core.contract.results import (
+    Descriptions,
+    Done,
+    QueueStatus,
+    Statuses,
+)
 from tests.support.core import Client, Core, client_on
 
 
@@ -276,3 +282,16 @@ def test_transmission_queues_are_known_by_name() -> None:
     assert set(core.replayed().transmission_queues) == {"Y"}
     core.crash_with_snapshot()
     assert core.qm.transmission_queues == {"Y": core.queue("Y")}
+
+
+def test_what_is_known_of_incarnations_outlives_a_crash() -> None:
+    client = Core().connect()
+    for name in ("B", "Q"):
+        client.define(name)
+        client.do(c.DeleteQueue(name))
+    client.define("B")
+    client.core.crash()
+    asked = [("B", 0), ("B", 1), ("B", 2), ("Q", 0), ("Q", 1), ("NEVER", 0)]
+    answer = client.core.connect().do(AskIncarnations(asked))
+    assert isinstance(answer, IncarnationStates)
+    assert answer.states == ["deleted", "there", "unknown", "deleted", "unknown", "unknown"]

@@ -155,7 +155,8 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
 
     messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit. channel: the name by
-    which it connects, "" if it names none. proof: how the user is known, see parties.Proof.
+    which it connects, "" if it names none. proof: how the user is known, see parties.Proof. asks:
+    whether it is the connection that asked.
     """
 
     number: int
@@ -171,6 +172,7 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     oldest_unit_age_s: float
     channel: str = ""
     proof: str = Proof.NONE.value
+    asks: bool = False
 
     @property
     def is_own(self) -> bool:

@@ -55,7 +55,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "xml_validation": "",
         "config": "errors core setting_rows texts",
         "ledger_keys": "ledger.seals texts",
-        "logs": "",
+        "logs": "texts",
         "format": "core errors",
         "watched": "",
         "ledger": "watched",

@@ -44,8 +44,11 @@ ORDER = (
     "QMGR",
 )
 """Objects come before those that name them."""
+FORBIDDING = {"subscribe": "DISABLED", "durable": "NO"}
+"""With these a topic refuses subscriptions, so that they are set behind those that it has."""
 SEPARATOR = "\\"
 """What only names of queues have that other faces define; MQ's have none."""
+NOT_DISPLAYED = "who may not display them (dsp) does not see all"
 HEADING = """\
 * Definitions of queue manager {name}, {which}.
 * To recreate them on another queue manager: mqk mqsc < THIS_FILE
@@ -61,9 +64,12 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
     which = "with all their attributes" if everything else "as far as they are not the defaults"
     yield from HEADING.format(name=qm.name, which=which).splitlines()
     dynamic = set()
+    forbidding: list[FoundObject] = []
     for word in ORDER:
         kind = DEFINED[word]
         defaults = _defaults(qm, kind)
+        if not qm.shows_all(kind.kind):
+            yield from left_out(f"{kind.word}: {NOT_DISPLAYED}")
         for one in objects.find(qm, kind, "*"):
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield comment(f"queue {one.name} is dynamic, and is not written")
@@ -77,7 +83,12 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
             # Its own name is left out, because another queue manager may read the definition.
             if one.values.get("destination_queue_manager") == qm.name:
                 one.values["destination_queue_manager"] = ""
+            if word == "TOPIC" and _forbidding(one):
+                forbidding.append(one)
             yield from _definition(one, None if everything else _usual(one, defaults))
+        if word == "SUB":
+            for one in forbidding:
+                yield from _alteration(one, _forbidding(one))
     yield from channel_records(qm)
     yield from authority_records(qm, dynamic)
 
@@ -142,6 +153,21 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
         yield from command(f"{one.kind.noun} {one.name}", lines)
 
 
+def _forbidding(one: FoundObject) -> list[str]:
+    """Write those values of a topic by which it refuses subscriptions."""
+    rows = one.kind.given
+    return [
+        parameter(rows[name], value)
+        for name, value in FORBIDDING.items()
+        if one.values[name] == value
+    ]
+
+
+def _alteration(one: FoundObject, parameters: list[str]) -> Iterator[str | Problem]:
+    named = f"{one.kind.word}({quote(one.name)})"
+    yield from command(f"{one.kind.noun} {one.name}", [f"ALTER {named}", *parameters])
+
+
 def _initial_values(one: FoundObject) -> dict[str, Any] | None:
     """Return what is given to the object when a queue manager is made; None: it is not made."""
     kind = one.kind.kind
@@ -153,6 +179,8 @@ def _initial_values(one: FoundObject) -> dict[str, Any] | None:
 def _is_written(one: FoundObject, row: AttributeRow) -> bool:
     if row.attribute.fixed:
         return False
+    if one.kind.word == "TOPIC":
+        return one.values[row.name] != FORBIDDING.get(row.name)
     if one.kind.kind == SUBSCRIPTION:
         is_managed = one.values["destination_class"] == "MANAGED"
         # The topic string is the whole one; a managed queue is another one when it is made again.

@@ -102,9 +102,12 @@ class QueueDescription(Struct, array_like=True, gc=False):
 
 
 class Descriptions(Struct, array_like=True, tag=6):
-    """The queues whose name fits, by name."""
+    """The queues whose name fits, by name. hides: all were asked for, and some are not shown to who
+    asked.
+    """
 
     queues: list[QueueDescription]
+    hides: bool = False
 
 
 class QueueStatus(Struct, array_like=True, gc=False):
@@ -226,9 +229,10 @@ class ObjectDescription(Struct, array_like=True, gc=False):
 
 
 class Objects(Struct, array_like=True, tag=10):
-    """The objects whose name fits, by name."""
+    """The objects whose name fits, by name. hides: see Descriptions."""
 
     objects: list[ObjectDescription]
+    hides: bool = False
 
 
 class Opened(Struct, array_like=True, tag=11, gc=False):

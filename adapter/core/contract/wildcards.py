@@ -2,7 +2,7 @@
 
 What stands between two * is looked for from the left, and where it was found first it stays, `(?>`:
 to look further would find nothing else, and take as many times as long, for each *, as the text has
-letters. So a text costs at most its length times that of the pattern, whoever wrote it.
+letters. So a text costs at most its length times that of the pattern, whatever the two are.
 """
 
 from __future__ import annotations

@@ -228,7 +228,8 @@ def read_properties(path: Path) -> dict[str, str]:
         if not line or line[0] in "#!":
             continue
         key, equals, value = line.partition("=")
-        if not equals or not key.strip():
+        key = key.strip(PROPERTY_BLANKS)
+        if not equals or not key or set(key) & set(f":{PROPERTY_BLANKS}"):
             raise click.UsageError(
                 f"--command-config {path}, line {number}: not key=value; write each setting on one "
                 "line, without `:`"
@@ -239,8 +240,7 @@ def read_properties(path: Path) -> dict[str, str]:
                 r"continues: write each setting on one line, \\ for a backslash, and other "
                 "characters as they are"
             )
-        key, value = (one.strip(PROPERTY_BLANKS).replace(r"\\", "\\") for one in (key, value))
-        found[key] = value
+        found[key] = value.strip(PROPERTY_BLANKS).replace(r"\\", "\\")
     secret = next((key for key in found if config.SECRET.search(key)), "")
     if secret and (why := texts.why_not_private(path)):
         raise click.UsageError(f"--command-config {path} holds {secret}, and {why}")

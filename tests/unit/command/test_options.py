@@ -85,7 +85,15 @@ def test_a_setting_of_java_clients_is_refused_with_the_one_to_use(
 
 @pytest.mark.parametrize(
     "text",
-    ["security.protocol: SSL\n", "a=b \\\n  c\n", "a=se\\u0063ret\n", "a=b\\:c\n", "a=\\\\\\\n"],
+    [
+        "sasl.username:a=b\n",
+        "client.id a=b\n",
+        "security.protocol: SSL\n",
+        "a=b \\\n  c\n",
+        "a=se\\u0063ret\n",
+        "a=b\\:c\n",
+        "a=\\\\\\\n",
+    ],
 )
 def test_what_only_java_reads_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"

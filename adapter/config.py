@@ -38,23 +38,53 @@ from adapter.setting_rows import (
 FILE = "mqk.toml"
 """The file in the working directory that is read if no other is named."""
 FILE_VARIABLE = "MQK_CONFIG"
-OTHER_VARIABLES = frozenset(
-    {
-        *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
-        *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
-        *("MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY", "MQK_TLS_KEY_PASSWORD"),
-        *("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"),
-    }
-)
-"""Read by other parts; those of the last line by docker/compose.yaml."""
+CLIENT_CERTIFICATE = "MQK_TLS_CERT"
+OTHER_VARIABLES: Mapping[str, str] = {
+    FILE_VARIABLE: "adapter/config.py",
+    "MQK_QMGR": "adapter/command/options.py",
+    "MQK_DEBUG": "adapter/command/failures.py",
+    "MQK_CACHE_DIR": "adapter/localkafka/jars.py",
+    "MQK_USER": "adapter/channel/identity.py",
+    "MQK_PASSWORD": "adapter/channel/connecting.py",
+    "MQK_TOKEN_FILE": "adapter/channel/token_source.py",
+    **dict.fromkeys(
+        (
+            *("MQK_TLS_CA", CLIENT_CERTIFICATE, "MQK_TLS_KEY"),
+            *("MQK_TLS_KEY_PASSWORD", "MQK_TLS_KEY_PASSWORD_FILE"),
+        ),
+        "adapter/channel/tls.py",
+    ),
+    "MQK_REGISTRY": "adapter/client/schemas.py",
+    "MQK_EVENT": "adapter/cli/broker.py",
+    "MQK_QUEUE": "adapter/servicebroker/activation.py",
+    **dict.fromkeys(
+        ("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"), "docker/compose.yaml"
+    ),
+    **dict.fromkeys(("MQK_COMPILE", "MQK_PYTHON"), "docker/build"),
+    "MQK_COMPOSE": "docker/test",
+}
+"""Variables that are no settings, and what reads each, or sets it for programs that it starts."""
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
-SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
-KEY_FILES = frozenset({"ssl.key.location", "ssl.keystore.location"})
-RUNS_CODE = frozenset(
-    {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"}
+SECRET = re.compile(r"password|passphrase|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
+KEY_FILES = frozenset(
+    {
+        *("ssl.key.location", "ssl.keystore.location"),
+        "sasl.oauthbearer.assertion.private.key.file",
+    }
 )
-"""Options by which librdkafka loads libraries or runs commands."""
+RUNS_CODE = frozenset(
+    {
+        *("plugin.library.paths", "ssl.engine.location", "ssl.providers"),
+        *("sasl.kerberos.kinit.cmd", "sasl.kerberos.keytab", "sasl.kerberos.principal"),
+        "sasl.kerberos.service.name",
+    }
+)
+"""Options by which librdkafka loads libraries or runs commands: what it fills into kinit.cmd it
+gives to a shell as it is.
+"""
+NO_TEXT = re.compile(r".*_cb|on_\w+|logger|default\.topic\.config")
+"""Options of Kafka's client that a program sets, with a function or an object."""
 FILE_BYTES_MAX = 1024 * 1024
 
 # What the promises of a queue manager stand on, or what has a setting of its own.
@@ -68,6 +98,7 @@ OUR_OPTIONS: Mapping[str, str] = {
             *("enable.partition.eof", "check.crcs", "transaction.timeout.ms", "linger.ms"),
             *("message.max.bytes", "message.timeout.ms", "delivery.timeout.ms", "partitioner"),
             *("enable.gapless.guarantee", "delivery.report.only.error"),
+            *("topic.blacklist", "test.mock.num.brokers"),
         ),
         "the queue manager sets it by itself; leave it out",
     ),
@@ -272,9 +303,20 @@ class Layer(Struct):
         if not isinstance(raw, str | int | float):
             kind = type(raw).__name__
             raise ConfigError(f"{source}: {OPTIONS}: {name} is a {kind}; text is wanted")
-        if name in OUR_OPTIONS:
-            raise ConfigError(f"{source}: {OPTIONS}: {name}: {OUR_OPTIONS[name]}")
+        if why := OUR_OPTIONS.get(name) or why_no_option(name, str(raw)):
+            raise ConfigError(f"{source}: {OPTIONS}: {name}: {why}")
         self.options[name] = SettingValue(f"{OPTIONS}.{name}", str(raw), source)
+
+
+def why_no_option(name: str, value: str) -> str:
+    """Say why Kafka's client does not take an option from settings; "" if it may take it."""
+    if NO_TEXT.fullmatch(name):
+        return "only a program can set it; leave it out"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "its value is not text in UTF-8"
+    return ""
 
 
 def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
@@ -363,6 +405,12 @@ def _is_table(key: str) -> bool:
 def _environment_layer(environment: Mapping[str, str]) -> Layer:
     layer = Layer()
     by_variable = {one.environment: key for key, one in SETTINGS.items() if key != OPTIONS}
+    if not environment.get(CLIENT_CERTIFICATE):  # else those of the client's key are meant
+        by_variable |= {
+            one.older: key
+            for key, one in SETTINGS.items()
+            if one.older and not environment.get(one.environment)
+        }
     for variable, raw in sorted(environment.items()):
         if not variable.startswith(PREFIX) or not raw:
             continue

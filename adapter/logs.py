@@ -25,6 +25,8 @@ import structlog
 from msgspec import Struct
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from adapter import texts
+
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["auto", "json", "text"]
 LEVELS: dict[Level, int] = {
@@ -41,8 +43,6 @@ QUIET_S = 60.0
 SAYINGS_MAX = 200
 """Different ones that are remembered, for each process."""
 NUMBERS = re.compile(r"[0-9]+")
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""What could begin a line of its own, or give orders to a terminal."""
 FIRST = ["timestamp", "level", "logger", "event"]
 EVENT_COLUMNS = 32
 LINES_MAX = 2_000
@@ -160,9 +160,12 @@ def write_all(number: int, line: bytes) -> None:
 
 
 def tell(text: str) -> None:
-    """Write a sentence for people to standard error, unless that takes nothing any more."""
+    """Write a sentence for people to standard error, unless that takes nothing any more.
+
+    Control characters are escaped: clients choose some of what is told.
+    """
     writer = _writer()
-    writer.write(text)
+    writer.write(texts.escape(text))
     writer.flush()
 
 
@@ -296,10 +299,6 @@ def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
 def _without_control(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Escape control characters: clients choose some of what is logged."""
     return {
-        key: CONTROL.sub(_escape, value) if isinstance(value, str) else value
+        key: texts.escape(value) if isinstance(value, str) else value
         for key, value in event.items()
     }
-
-
-def _escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()

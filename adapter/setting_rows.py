@@ -31,6 +31,10 @@ class Setting(Struct, frozen=True, kw_only=True):
     example: str = ""
     variable: str = ""
     """Its environment variable, if that is not the one that the key would give."""
+    older: str = ""
+    """Another one, which is also that of a client's key: it counts where no client's certificate
+    is set.
+    """
 
     @property
     def name(self) -> str:
@@ -90,7 +94,7 @@ ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?\Z"
 SOCKET_PATTERN = r"^\Z|^auto\Z|^/[^,]+\Z"
 ADDRESS_OR_NOT_PATTERN = rf"^\Z|{ADDRESS_PATTERN}"
 LOOPBACK_PATTERN = r"(127\.0\.0\.1|localhost|\[::1\])"
-KEYS_PATTERN = rf"^\Z|^https://\S+\Z|^http://{LOOPBACK_PATTERN}[:/]\S*\Z|^(?!https?:).+\Z"
+KEYS_PATTERN = rf"^\Z|^https://\S+\Z|^http://{LOOPBACK_PATTERN}(:[0-9]+)?(/\S*)?\Z|^(?!https?:).+\Z"
 DIRECTORY_PATTERN = rf"^\Z|^ldaps://[^\s/]+\Z|^ldap://{LOOPBACK_PATTERN}(:[0-9]+)?\Z"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)\Z"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}\Z"
@@ -152,12 +156,14 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="tls_key", kind=_text(), default="",
+            variable="MQK_SERVER_TLS_KEY", older="MQK_TLS_KEY",
             meaning="File of its private key, PEM, which only the user of the queue manager may "
             "read. Empty: it is in tls_certificate.",
             example='"/etc/mqk/tls/qm1.key"',
         ),
         Setting(
             key="tls_key_password_file", kind=_text(), default="",
+            variable="MQK_SERVER_TLS_KEY_PASSWORD_FILE", older="MQK_TLS_KEY_PASSWORD_FILE",
             meaning="File whose first line is the password of the private key, or of PKCS#12, "
             "which only the user of the queue manager may read. Empty: the key is not encrypted.",
             example='"/etc/mqk/tls/qm1.password"',

@@ -34,6 +34,17 @@ def without_login(text: str) -> str:
     return LOGIN.sub(f"{NOT_SHOWN}@", text)
 
 
+def escape(text: str, kept: str = "") -> str:
+    """Return a text without control characters: what others have chosen gives no orders to a
+    terminal, and begins no line. kept: those that stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text
+    )
+
+
 def why_not_private(path: Path) -> str:
     """Say what to do about a file with secrets that other accounts may use; "" if none may.
 

@@ -55,7 +55,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "xml_validation": "",
         "config": "errors core setting_rows texts",
         "ledger_keys": "ledger.seals texts",
-        "logs": "",
+        "logs": "texts",
         "format": "core errors",
         "watched": "",
         "ledger": "watched",
@@ -89,7 +89,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "character_sets": "",
         "administration": "character_sets texts client errors mq_constants watched "
         "core.attributes core.contract services",
-        "services": "allowed channel client launch mq_constants errors core.mq_layouts watched",
+        "services": "allowed channel client core.contract.wildcards launch mq_constants errors "
+        "core.mq_layouts watched",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
         # Adapters for frameworks are client programs: they use the front door only.
         "frameworks": "adapter errors",

@@ -16,7 +16,7 @@ from adapter.backup import file as files
 from adapter.backup.contents import waiting_of
 from adapter.core.contract.ranges import Ranges
 from adapter.format import entries
-from adapter.ledger.port import LedgerMismatch, Position, Raw
+from adapter.ledger.port import LedgerError, LedgerMismatch, Position, Raw
 from adapter.ledger.seals import Seals
 from adapter.ledger.snapshots import Snapshot
 from adapter.ledger.validity import Validity, Verdict
@@ -58,7 +58,7 @@ def take(place: BackupSource, file: files.BackupWriter) -> None:
     before: Snapshot | None = None
     trouble = ""
     for _ in range(SNAPSHOTS_MAX):
-        snapshot = place.newest() or _empty(place)
+        snapshot = _newest_or_empty(place)
         if before is not None and snapshot.after == before.after:
             break
         before = snapshot
@@ -81,6 +81,18 @@ def take(place: BackupSource, file: files.BackupWriter) -> None:
         f"queue manager {place.name} was not backed up: {trouble}. If topics were deleted or "
         "changed, no backup can be whole; if it is very busy, try again later"
     )
+
+
+def _newest_or_empty(place: BackupSource) -> Snapshot:
+    """Return the newest snapshot, or what stands for one if the queue manager has written none."""
+    if (newest := place.newest()) is not None:
+        return newest
+    try:
+        return _empty(place)
+    except LedgerError:
+        if (first := place.newest()) is None:
+            raise
+        return first  # it was written meanwhile, and the ledger trimmed up to it
 
 
 def _empty(place: BackupSource) -> Snapshot:

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 
 import click
 
+from adapter import texts
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.connections import time_of
@@ -80,6 +81,6 @@ def _show(event: Event, as_json: bool) -> None:
     if as_json:
         output.emit({"time": time, "kind": event.kind, "name": event.name, **event.details})
         return
-    more = " ".join(f"{key}={output.escape(value)}" for key, value in event.details.items())
-    click.echo(f"{time} {event.kind:<17} {output.escape(event.name) or '-'} {more}")
+    more = " ".join(f"{key}={texts.escape(value)}" for key, value in event.details.items())
+    click.echo(f"{time} {event.kind:<17} {texts.escape(event.name) or '-'} {more}")
     output.flush()  # the next one may take a while

@@ -248,10 +248,10 @@ def _emit(name: str, file: Path, found: Contents, **more: list[str]) -> None:
 
 
 def _examine_new(file: Path, keys: SealKeys) -> Contents:
-    """Read a new backup; delete one that cannot be restored."""
+    """Read a new backup; delete one of which it is not known that it can be restored."""
     try:
         return backups.examine(file, keys)
-    except LedgerError:
+    except BaseException:
         file.unlink()
         raise
 

@@ -33,7 +33,7 @@ def show(units: bool, qmgr: str, as_json: bool) -> None:
     with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = {one.number: one for one in qm.connections()}
         flying = qm.open_units() if units else []
-    others = [one for one in found.values() if one.application != APPLICATION]
+    others = [one for one in found.values() if not one.asks]
     if units:
         _show_units(flying, found, as_json)
     else:

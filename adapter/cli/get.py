@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import adapter
+from adapter import texts
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.command import options, streams
@@ -105,6 +106,6 @@ def show(message: adapter.Message, as_json: bool, raw: bool) -> None:
     out: Any = streams.standard_output().buffer
     body = message.body
     if not raw and sys.stdout.isatty():  # a body gives no orders to a terminal
-        body = output.escape(body.decode(errors="backslashreplace"), "\n\t").encode()
+        body = texts.escape(body.decode(errors="backslashreplace"), "\n\t").encode()
     out.write(body if raw else body + b"\n")
     out.flush()

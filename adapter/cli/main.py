@@ -91,11 +91,12 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
 
 
 def connect_with(
-    variable: str, _context: click.Context, _option: click.Parameter, value: str | None
+    variable: str, context: click.Context, _option: click.Parameter, value: str | None
 ) -> None:
     """Let the connections of this command have what an option says of TLS or of a token."""
     if value is not None:
         os.environ[variable] = value
+        context.meta[variable] = value
 
 
 @click.group(
@@ -151,6 +152,12 @@ def mqk(context: click.Context) -> None:
     Exit status: 0; 1 if the work failed, with the reason as MQRC_NAME where there is one; 2 if the
     command was used wrongly; 130 after Ctrl-C. MQK_DEBUG=1 shows tracebacks.
     """
+    of_key = {"MQK_TLS_KEY", "MQK_TLS_KEY_PASSWORD_FILE"} & context.meta.keys()
+    if of_key and not os.environ.get("MQK_TLS_CERT"):
+        raise click.UsageError(
+            "--tls-key and --tls-key-password-file are of the certificate that this command shows: "
+            "give --tls-cert too. Those of a queue manager stand behind `qmgr start`"
+        )
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter.cli import output
+from adapter import texts
 from adapter.core.contract.message import NO_ID
 from adapter.errors import Error
 
@@ -92,7 +92,7 @@ def from_json(line: bytes) -> adapter.Message:
             fields["deliver_at"] = datetime.fromisoformat(read.deliver_at)
         return adapter.Message(**fields)
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        shown = output.escape(line[:SHOWN_BYTES].decode(errors="replace"))
+        shown = texts.escape(line[:SHOWN_BYTES].decode(errors="replace"))
         raise NotAMessage(
             f"{shown!r} is no message as `mqk get --json` prints it: {problem}"
         ) from problem
@@ -181,7 +181,7 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
 def as_line(message: adapter.Message) -> str:
     """A message on one line: priority, put time, the end of its id, its body made printable."""
     body = message.body.decode(errors="backslashreplace")
-    shown = output.escape(body)
+    shown = texts.escape(body)
     times = f" (backed out {message.backout_count}x)" if message.backout_count else ""
     heading = f"[{message.priority}] {time_of(message.put_time)} {message.message_id.hex()}"
     return f"{heading}{times}  {shown}"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 import msgspec
 
+from adapter import texts
 from adapter.command import failures
 
 if TYPE_CHECKING:
@@ -143,19 +144,7 @@ def cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.1f}"
-    return "" if value is None else escape(str(value))
-
-
-def escape(text: str, kept: str = "") -> str:
-    """A text without control characters: what others have chosen gives no orders to a terminal.
-
-    kept: those that stay.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text
-    )
+    return "" if value is None else texts.escape(str(value))
 
 
 @contextmanager

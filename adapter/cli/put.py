@@ -139,7 +139,8 @@ def put(
     wanted = {name: value for name, value in fields.items() if value is not None}
     if format_ is not None:
         wanted["format"] = format_
-    contents = [body.encode() for body in (*given, *bodies)] + [read_file(path) for path in files]
+    contents = [body.encode(errors="surrogateescape") for body in (*given, *bodies)]
+    contents += [read_file(path) for path in files]
     if from_json and contents:
         raise click.UsageError("--from-json reads standard input: give no BODY, --body or --file")
     if not contents:

@@ -210,6 +210,20 @@ class Administration:
         return (yield from ask(self._channel, command, Objects)).objects
 
     @Verb
+    def shows_all(self, kind: str) -> Steps[bool]:
+        """Return whether this user may display every object of a kind: queues() and objects() leave
+        out the others.
+
+        kind: as for objects(), or "queue".
+        """
+        kind = a.as_name(kind, "kind")
+        if kind == "queue":
+            queues = yield from ask(self._channel, c.Inquire("*", system=True), Descriptions)
+            return not queues.hides
+        found = yield from ask(self._channel, c.InquireObjects(kind, "*", system=True), Objects)
+        return not found.hides
+
+    @Verb
     def clear_retained(self, topic: str) -> Steps[int]:
         """Discard the publications retained for a topic, + and # stand for levels (CLEAR TOPICSTR).
 

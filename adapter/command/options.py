@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +33,8 @@ OF_JAVA_CLIENTS = {
     "ssl.keystore.type": "ssl.keystore.location, which takes PKCS#12",
 }
 """Settings that a file for kafka-topics.sh may have, and what librdkafka has instead."""
+PROPERTY_BLANKS = " \t\f"
+ESCAPE = re.compile(r"\\.?")
 
 
 def address(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
@@ -196,10 +199,12 @@ def not_both(name: str, value: object, other: str, other_value: object) -> None:
 def kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
     """The settings of the Kafka client, from the file and from -X, in librdkafka's names."""
     found = any_kafka_options(command_config, given)
-    for name in found:
+    for name, value in found.items():
         if name in OF_JAVA_CLIENTS:
             instead = OF_JAVA_CLIENTS[name]
             raise click.UsageError(f"{name} is a setting of Kafka's Java clients: use {instead}")
+        if why := config.why_no_option(name, value):
+            raise click.UsageError(f"{name}: {why}")
     return found
 
 
@@ -211,23 +216,31 @@ def any_kafka_options(command_config: Path | None, given: dict[str, str]) -> dic
 def read_properties(path: Path) -> dict[str, str]:
     """Read a properties file: key=value lines, # and ! begin comments.
 
-    Of Java's format, `:` as separator, continued lines and escapes are refused, not misread.
+    Of Java's format, `:` as separator, continued lines and escapes are refused, not misread, but
+    for the escape of a backslash.
     """
     try:
-        lines = texts.read(path, config.FILE_BYTES_MAX).splitlines()
+        lines = re.split(r"\r?\n|\r", texts.read(path, config.FILE_BYTES_MAX))
     except texts.UnreadableTextError as problem:
         raise click.UsageError(f"--command-config {path} cannot be read: {problem}") from problem
     found = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
+    for number, line in enumerate((one.strip(PROPERTY_BLANKS) for one in lines), 1):
         if not line or line[0] in "#!":
             continue
         key, equals, value = line.partition("=")
-        if not equals or not key.strip():
+        key = key.strip(PROPERTY_BLANKS)
+        if not equals or not key or set(key) & set(f":{PROPERTY_BLANKS}"):
             raise click.UsageError(
                 f"--command-config {path}, line {number}: not key=value; write each setting on one "
                 "line, without `:`"
             )
-        found[key.strip()] = value.strip()
+        if set(ESCAPE.findall(line)) - {r"\\"}:
+            raise click.UsageError(
+                f"--command-config {path}, line {number}: a backslash with which Java escapes or "
+                r"continues: write each setting on one line, \\ for a backslash, and other "
+                "characters as they are"
+            )
+        found[key] = value.strip(PROPERTY_BLANKS).replace(r"\\", "\\")
     secret = next((key for key in found if config.SECRET.search(key)), "")
     if secret and (why := texts.why_not_private(path)):
         raise click.UsageError(f"--command-config {path} holds {secret}, and {why}")

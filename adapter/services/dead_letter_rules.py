@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from adapter import errors
 from adapter import mq_constants as constants
+from adapter.core.contract.wildcards import expression_of
 
 RETRY_INTERVAL_S = 60
 NUMBER_MAX = 999_999_999
@@ -344,8 +345,7 @@ def _text(key: str, value: RuleValue) -> re.Pattern[str]:
     longest = TEXT_LENGTHS[key]
     if len(text.replace("*", "")) > longest:
         raise _Wrong(value.at, f"{key} has at most {longest} characters, not {len(text)}")
-    parts = {"*": ".*", "?": "."}
-    return re.compile("".join(parts.get(one, re.escape(one)) for one in text), re.DOTALL)
+    return re.compile(expression_of(text))
 
 
 def _number(key: str, value: RuleValue) -> int | None:

@@ -18,7 +18,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.topic_strings import Matcher
 from adapter.core.model import selector
 from adapter.core.model.authorities import pattern_of
-from adapter.core.model.channel_rules import names_of
+from adapter.core.model.channel_rules import fits, names_of
 from adapter.core.model.like import like
 from adapter.core.mq_layouts import dead_letter, transmission_header, trigger_message
 from adapter.core.rules.network import topic_strings
@@ -91,6 +91,14 @@ def match_name(given: bytes) -> None:
     pattern_of(profile[:48]).fullmatch(name)
 
 
+def match_wildcards(given: bytes) -> None:
+    """Patterns of channel authentication records and of rules tables, of 48 characters too."""
+    pattern, text = parts(given, 2)
+    fits(pattern[:48], text)
+    for rule in dead_letter_rules.parse(f"DESTQ('{pattern[:48]}') ACTION(IGNORE)").rules:
+        rule.matches({"DESTQ": text}, {})
+
+
 def read_mqsc(given: bytes) -> None:
     for line in mqsc.lines_of(text_of(given).splitlines()):
         with suppress(mqsc.NotMqscError):
@@ -126,6 +134,9 @@ TARGETS: Mapping[str, Target] = {
         match_topics,
     ),
     "names": Target((b"*", b"?", b".", b"**", b"A", BETWEEN), (b"A.**.B*\0A.B.B",), match_name),
+    "wildcards": Target(
+        (b"*", b"?", b"A", b"*A", b"A" * 16, BETWEEN), (b"*A*A*A*AB\0AAAAAAAA",), match_wildcards
+    ),
     "mqsc": Target(
         (b"DEFINE QLOCAL(", b"Q", b")", b" DESCR('", b"'", b" +\n", b" -\n", b"\n", b"*", b" ",
          b" MAXDEPTH(", b"1", b"(", b","),

@@ -2,14 +2,18 @@
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from adapter import config
-from adapter.config import Config, ConfigError, load, missing
+from adapter.config import Config, ConfigError, SettingValue, load, missing
 from adapter.setting_rows import OPTIONS, SETTINGS
+from tests.support import librdkafka
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
@@ -354,6 +358,43 @@ def test_names_are_unique() -> None:
         assert len(set(names)) == len(names)
 
 
+def test_a_variable_has_one_meaning() -> None:
+    """A process of a queue manager may have a client's certificate in its environment."""
+    assert not {one.environment for one in SETTINGS.values()} & set(config.OTHER_VARIABLES)
+
+
+CLIENT = {"MQK_TLS_CA": "ca", "MQK_TLS_CERT": "ann.pem"}
+
+
+@pytest.mark.parametrize(
+    ("key", "older"),
+    [("tls_key", "MQK_TLS_KEY"), ("tls_key_password_file", "MQK_TLS_KEY_PASSWORD_FILE")],
+)
+def test_the_key_of_a_client_is_not_that_of_the_queue_manager(key: str, older: str) -> None:
+    variable = SETTINGS[key].environment
+    assert load({}, {**CLIENT, older: "ann"})[key] == ""
+    assert load({}, {**CLIENT, older: "ann", variable: "qm1"})[key] == "qm1"
+    assert said(load({}, {older: "qm1"}))[key] == ("qm1", older)
+    assert said(load({}, {older: "ann", variable: "qm1"}))[key] == ("qm1", variable)
+
+
+def test_every_variable_that_there_is_is_known() -> None:
+    """Who has set one for another part of mqk goes on starting queue managers in the same shell."""
+    top = Path(__file__).parents[2]
+    settings = {one.environment for one in SETTINGS.values()}
+    named: set[str] = set()
+    for folder in ("adapter", "spark_jobs", "mqk_demo", "native", "docker", "docs", "examples"):
+        for path in (top / folder).rglob("*"):
+            if path.is_file() and path.suffix not in (".pyc", ".so", ".jar"):
+                named |= set(re.findall(r"\bMQK_[A-Z][A-Z_]*\b", path.read_text(errors="replace")))
+    assert {"MQK_TOKEN_FILE", "MQK_EVENT"} <= named
+    named = {one for one in named if not one.startswith("MQK_KAFKA_OPTION_")}
+    assert named - settings == set(config.OTHER_VARIABLES)
+    load({}, dict.fromkeys(named - settings - {config.FILE_VARIABLE}, "x"))
+    for variable, reader in config.OTHER_VARIABLES.items():
+        assert variable in (top / reader).read_text(), reader
+
+
 def test_the_environment_of_this_run_is_understood() -> None:
     """Nobody who runs the tests has to clean their environment for the command."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("MQK_TEST_")}
@@ -417,6 +458,49 @@ def test_a_file_with_a_secret_is_its_owners_alone(tmp_path: Path, content: str, 
     assert "(not shown)" in str(shown[holds])
 
 
+def test_what_librdkafka_does_not_log_is_not_shown_and_a_key_is_its_owners() -> None:
+    redacted = librdkafka.redacted()
+    assert {"sasl.password", "sasl.oauthbearer.assertion.private.key.passphrase"} <= redacted
+    public = {"sasl.username", *config.KEY_FILES}
+    shown = {one for one in redacted if not SettingValue(f"{OPTIONS}.{one}", "x", "").is_secret}
+    assert shown <= public
+
+
+def test_an_option_that_only_a_program_sets_is_refused() -> None:
+    """Kafka's client raises an error of its own for each other one that it does not take."""
+    for name in (*librdkafka.properties(), "logger", "oauth_cb", "default.topic.config"):
+        with suppress(ConfigError):
+            options = load({}, {}, None, {"-X": {name: "x"}}).kafka_options
+            with suppress(KafkaException):
+                AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, **options})
+    for name in ("logger", "error_cb", "on_commit", "default.topic.config"):
+        with pytest.raises(ConfigError, match=f"-X: kafka.options: {name}: only a program can"):
+            load({}, {}, None, {"-X": {name: "x"}})
+    with pytest.raises(ConfigError, match=r"client\.id: its value is not text in UTF-8"):
+        load({}, {}, None, {"-X": {"client.id": "\udcff"}})
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("http://localhost/keys", True),
+        ("http://127.0.0.1:8080/keys", True),
+        ("http://[::1]:8080/keys", True),
+        ("http://localhost:x@evil.example/keys", False),
+        ("http://localhost:80@evil.example/keys", False),
+        ("http://localhost.evil.example/keys", False),
+        ("http://localhost@evil.example/keys", False),
+    ],
+)
+def test_keys_come_in_the_clear_from_this_machine_alone(url: str, is_taken: bool) -> None:
+    flags = {"jwt_keys": url, "jwt_issuer": "a", "jwt_audience": "b"}
+    if is_taken:
+        assert load(flags, {})["jwt_keys"] == url
+    else:
+        with pytest.raises(ConfigError, match="or with http on this machine"):
+            load(flags, {})
+
+
 def test_a_url_that_is_refused_is_quoted_without_its_login() -> None:
     with pytest.raises(ConfigError) as refused:
         load({}, {"MQK_SCHEMA_REGISTRY": "ftp://ann:PLANTED@registry"})
@@ -424,7 +508,7 @@ def test_a_url_that_is_refused_is_quoted_without_its_login() -> None:
     assert "PLANTED" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["ssl.key.location", "ssl.keystore.location"])
+@pytest.mark.parametrize("name", sorted(config.KEY_FILES))
 def test_a_key_for_kafka_is_its_owners_alone(tmp_path: Path, name: str) -> None:
     key = tmp_path / "qm1.key"
     key.touch()

@@ -44,8 +44,11 @@ ORDER = (
     "QMGR",
 )
 """Objects come before those that name them."""
+FORBIDDING = {"subscribe": "DISABLED", "durable": "NO"}
+"""With these a topic refuses subscriptions, so that they are set behind those that it has."""
 SEPARATOR = "\\"
 """What only names of queues have that other faces define; MQ's have none."""
+NOT_DISPLAYED = "who may not display them (dsp) does not see all"
 HEADING = """\
 * Definitions of queue manager {name}, {which}.
 * To recreate them on another queue manager: mqk mqsc < THIS_FILE
@@ -61,9 +64,12 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
     which = "with all their attributes" if everything else "as far as they are not the defaults"
     yield from HEADING.format(name=qm.name, which=which).splitlines()
     dynamic = set()
+    forbidding: list[FoundObject] = []
     for word in ORDER:
         kind = DEFINED[word]
         defaults = _defaults(qm, kind)
+        if not qm.shows_all(kind.kind):
+            yield from left_out(f"{kind.word}: {NOT_DISPLAYED}")
         for one in objects.find(qm, kind, "*"):
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield comment(f"queue {one.name} is dynamic, and is not written")
@@ -77,7 +83,12 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
             # Its own name is left out, because another queue manager may read the definition.
             if one.values.get("destination_queue_manager") == qm.name:
                 one.values["destination_queue_manager"] = ""
+            if word == "TOPIC" and _forbidding(one):
+                forbidding.append(one)
             yield from _definition(one, None if everything else _usual(one, defaults))
+        if word == "SUB":
+            for one in forbidding:
+                yield from _alteration(one, _forbidding(one))
     yield from channel_records(qm)
     yield from authority_records(qm, dynamic)
 
@@ -112,6 +123,8 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     the default object, which are not its own.
     """
     rows = objects.given_again(one)
+    if one.kind.word == "TOPIC":
+        rows = [row for row in rows if one.values[row.name] != FORBIDDING.get(row.name)]
     if usual is not None:
         rows = [row for row in rows if row.name not in usual or usual[row.name] != one.value(row)]
     is_made = usual is not None and _initial_values(one) is not None
@@ -140,6 +153,21 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
         yield from left_out(problem)
     if parameters or not is_made:
         yield from command(f"{one.kind.noun} {one.name}", lines)
+
+
+def _forbidding(one: FoundObject) -> list[str]:
+    """Write those values of a topic by which it refuses subscriptions."""
+    rows = one.kind.given
+    return [
+        parameter(rows[name], value)
+        for name, value in FORBIDDING.items()
+        if one.values[name] == value
+    ]
+
+
+def _alteration(one: FoundObject, parameters: list[str]) -> Iterator[str | Problem]:
+    named = f"{one.kind.word}({quote(one.name)})"
+    yield from command(f"{one.kind.noun} {one.name}", [f"ALTER {named}", *parameters])
 
 
 def _initial_values(one: FoundObject) -> dict[str, Any] | None:

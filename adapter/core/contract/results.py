@@ -103,9 +103,12 @@ class QueueDescription(Struct, array_like=True, gc=False):
 
 
 class Descriptions(Struct, array_like=True, tag=6):
-    """The queues whose name fits, by name."""
+    """The queues whose name fits, by name. hides: all were asked for, and some are not shown to who
+    asked.
+    """
 
     queues: list[QueueDescription]
+    hides: bool = False
 
 
 class QueueStatus(Struct, array_like=True, gc=False):
@@ -156,7 +159,8 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
 
     messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit. channel: the name by
-    which it connects, "" if it names none. proof: how the user is known, see parties.Proof.
+    which it connects, "" if it names none. proof: how the user is known, see parties.Proof. asks:
+    whether it is the connection that asked.
     """
 
     number: int
@@ -172,6 +176,7 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     oldest_unit_age_s: float
     channel: str = ""
     proof: str = Proof.NONE.value
+    asks: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -225,9 +230,10 @@ class ObjectDescription(Struct, array_like=True, gc=False):
 
 
 class Objects(Struct, array_like=True, tag=10):
-    """The objects whose name fits, by name."""
+    """The objects whose name fits, by name. hides: see Descriptions."""
 
     objects: list[ObjectDescription]
+    hides: bool = False
 
 
 class Opened(Struct, array_like=True, tag=11, gc=False):

@@ -26,6 +26,7 @@ from adapter.core.contract.authorities import (
     AuthorityRecord,
 )
 from adapter.core.contract.parties import Principal
+from adapter.core.contract.wildcards import expression_of
 
 KEPT_MAX = 10_000
 """Answers that are kept: names that programs make up must not fill the memory."""
@@ -286,18 +287,4 @@ def pattern_of(profile: str) -> re.Pattern[str]:
 
 
 def _qualifier(text: str) -> str:
-    """Return what fits a qualifier.
-
-    What stands between two * is looked for from the left, and where it was found first it stays: to
-    look further would find nothing else, and take as many times as long, for each *, as the name
-    has letters.
-    """
-    first, *others = ("".join(map(_letter, part)) for part in re.split(r"\*+", text))
-    if not others:
-        return first
-    between = (f"(?>[^.]*?{part})" for part in others[:-1])
-    return f"{first}{''.join(between)}[^.]*{others[-1]}"
-
-
-def _letter(letter: str) -> str:
-    return "[^.]" if letter == "?" else re.escape(letter)
+    return expression_of(text, "[^.]")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from adapter.core.contract.channel_rules import ChannelRule
+from adapter.core.contract.wildcards import expression_of
 from adapter.core.model.authorities import rank_of
 
 Names = tuple[tuple[str, str], ...]
@@ -97,8 +98,7 @@ def fits(pattern: str, text: str) -> bool:
     """Whether a text is what a pattern means, in which * is any number of characters."""
     if ANY not in pattern:
         return pattern == text
-    parts = (re.escape(one) for one in pattern.split(ANY))
-    return bool(re.fullmatch(".*".join(parts), text, re.DOTALL))
+    return bool(re.fullmatch(expression_of(pattern, one=""), text))
 
 
 def fits_host(pattern: str, host: str) -> bool:

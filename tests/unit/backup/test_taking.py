@@ -280,6 +280,35 @@ def test_a_queue_manager_that_runs_meanwhile_trims_what_was_to_be_read(tmp_path:
     check_same(running, found)
 
 
+@pytest.mark.parametrize("when", ["before its bounds are read", "before it is read"])
+def test_a_first_snapshot_that_is_written_meanwhile_counts(
+    tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = Running("Q")
+    running.put("a", "b")
+    place = running.place
+    bounds = place.bounds
+    left = ["c"]
+
+    def write_it() -> None:
+        while left:
+            running.put(left.pop())
+            running.snapshot()
+
+    def bounds_later() -> tuple[int, int]:
+        write_it()
+        return bounds()
+
+    if when == "before it is read":
+        place.before_ledger = write_it
+    else:
+        monkeypatch.setattr(place, "bounds", bounds_later)
+    found, contents = restored(place, tmp_path / "backup")
+    check_same(running, found)
+    assert contents.messages == 3
+    assert not left
+
+
 def test_a_message_of_several_records_is_copied_whole(tmp_path: Path) -> None:
     running = Running("Q")
     running.put("a", "b")

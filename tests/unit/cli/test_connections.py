@@ -42,6 +42,14 @@ def test_a_connection_is_listed_and_ended(at: Mqk, manager: TestQueueManager) ->
         assert message.backout_count == 1
 
 
+def test_a_connection_that_calls_itself_as_the_command_does_is_listed(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    with adapter.connect(manager.address, application="mqk connection", user="eve"):
+        (told,) = map(json.loads, at("connection", "list", "--json").out.splitlines())
+        assert (told["application"], told["user"]) == ("mqk connection", "eve")
+
+
 def test_a_program_with_the_sdk_comes_back(at: Mqk, manager: TestQueueManager) -> None:
     with manager.connect() as qm:
         (number,) = [one.number for one in qm.connections()]

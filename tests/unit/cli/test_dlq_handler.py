@@ -53,6 +53,17 @@ def test_the_queue_may_be_named_and_the_sum_be_json(
     assert at("dlq-handler", "-q", "DEAD", rules).out == "no message was processed\n"
 
 
+def test_who_put_a_message_gives_no_orders_to_the_terminal(
+    at: Mqk, manager: adapter.testing.TestQueueManager, rules: Path
+) -> None:
+    with manager.connect() as qm:
+        header = adapter.DeadLetter(reason=2053, destination="Q\x1b]0;owned\x07")
+        qm.put("SYSTEM.DEAD.LETTER.QUEUE", "body", dead_letter=header)
+    said = at("dlq-handler", "-q", "SYSTEM.DEAD.LETTER.QUEUE", rules)
+    assert "\x1b" not in said.err
+    assert r"for Q\x1b]0;owned\x07)" in said.err
+
+
 def test_wrong_rules_are_wrong_use_and_every_mistake_is_told(mqk: Mqk, tmp_path: Path) -> None:
     path = tmp_path / "rules"
     path.write_text("ACTION(STOP)\nREASN(1) ACTION(IGNORE)\n")

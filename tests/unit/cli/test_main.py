@@ -225,3 +225,16 @@ def test_a_command_may_say_its_own_status(mqk: Mqk, broken: type[Broken]) -> Non
     assert mqk("demo").status == 3
     broken(SystemExit("words"))
     assert mqk("demo").status == 1
+
+
+@pytest.mark.parametrize("option", ["--tls-key", "--tls-key-password-file"])
+def test_the_key_of_a_client_goes_with_its_certificate(
+    mqk: Mqk, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MQK_TLS_CERT", "MQK_TLS_KEY", "MQK_TLS_KEY_PASSWORD_FILE"):
+        monkeypatch.setenv(name, "")  # so that what the command sets is taken back
+    said = mqk(option, "ann.key", "config", "check", "--json")
+    assert (said.status, "give --tls-cert too" in said.err) == (2, True)
+    said = mqk("--tls-cert", "ann.pem", option, "ann.key", "config", "check", "--json")
+    assert said.status == 0
+    assert "ann.key" not in said.out

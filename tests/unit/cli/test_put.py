@@ -1,6 +1,7 @@
 """mqk put: a line a message, and what is told when one is refused."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -334,3 +335,8 @@ def and_then(
         raise ends()
 
     return call
+
+
+def test_a_body_may_be_bytes_that_are_no_text(at: Mqk, manager: TestQueueManager) -> None:
+    assert at("put", "Q", os.fsdecode(b"\xff\xe4"), "ä").status == 0
+    assert bodies(manager) == [b"\xff\xe4", "ä".encode()]

@@ -83,12 +83,37 @@ def test_a_setting_of_java_clients_is_refused_with_the_one_to_use(
         options.kafka_options(None, {name: "x"})
 
 
-@pytest.mark.parametrize("text", ["security.protocol: SSL\n", "a=b \\\n  c\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sasl.username:a=b\n",
+        "client.id a=b\n",
+        "security.protocol: SSL\n",
+        "a=b \\\n  c\n",
+        "a=se\\u0063ret\n",
+        "a=b\\:c\n",
+        "a=\\\\\\\n",
+    ],
+)
 def test_what_only_java_reads_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text(text)
     with pytest.raises(click.UsageError, match="write each setting on one line"):
         options.kafka_options(file, {})
+
+
+def test_a_value_is_one_line_as_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.touch(0o600)
+    password = "a\u2028b=\x0bc\x1cd\x85e\xa0"
+    path.write_bytes(f"a=1\r\nsasl.password={password}\rb = x\\\\y # z\n".encode())
+    found = options.read_properties(path)
+    assert found == {"a": "1", "sasl.password": password, "b": "x\\y # z"}
+
+
+def test_what_only_a_program_sets_is_refused() -> None:
+    with pytest.raises(click.UsageError, match="error_cb: only a program can set it"):
+        options.kafka_options(None, {"error_cb": "x"})
 
 
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:

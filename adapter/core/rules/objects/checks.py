@@ -47,6 +47,7 @@ MODES: Final = (
 )
 """What each option of an open needs; those of contexts: see bits_of_modes."""
 WILDCARDS: Final = frozenset("*?[")
+ALL_NAMES: Final = "*"
 
 
 def check(qm: QueueManager, request: c.Request) -> None:
@@ -263,6 +264,9 @@ def _show(
         if bool(every) if is_subscription else not asker.may_any(*of, right.bits):
             raise asker.refusal(*of, right.bits)
     setattr(result, field, kept)
+    # Of a narrower pattern it is not said: one could spell the names of what is not shown.
+    if isinstance(result, results.Descriptions | results.Objects) and name == ALL_NAMES:
+        result.hides = len(kept) < len(every)
 
 
 def _may_see(qm: QueueManager, asker: Asker, one: Any, of: tuple[str, str], bits: int) -> bool:

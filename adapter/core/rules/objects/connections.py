@@ -27,7 +27,7 @@ from adapter.core.rules.primitives.decision import Decision
 def decide_ask_connections(qm: QueueManager, request: Request, command: AskConnections) -> Decision:
     """DISPLAY CONN: soft state, shown as it is now, even while nothing becomes durable."""
     known = sorted(qm.connections.values(), key=lambda connection: connection.number)
-    found = Connections([_status(connection, qm.elapsed_ms) for connection in known])
+    found = Connections([_status(one, qm.elapsed_ms, request.connection) for one in known])
     if command.units:
         units = [unit for connection in known for unit in connection.units.values()]
         units.sort(key=lambda unit: (unit.since.elapsed_ms, unit.connection, unit.ident))
@@ -41,7 +41,7 @@ def decide_ask_connections(qm: QueueManager, request: Request, command: AskConne
     return Decision([], found)
 
 
-def _status(connection: ConnectionState, elapsed_ms: int) -> ConnectionStatus:
+def _status(connection: ConnectionState, elapsed_ms: int, asking: int) -> ConnectionStatus:
     units = connection.units.values()
     party = connection.party
     return ConnectionStatus(
@@ -58,6 +58,7 @@ def _status(connection: ConnectionState, elapsed_ms: int) -> ConnectionStatus:
         max((_age_s(unit, elapsed_ms) for unit in units), default=0.0),
         party.channel,
         party.principal.proof.value,
+        connection.number == asking,
     )
 
 

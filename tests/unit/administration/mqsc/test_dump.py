@@ -219,3 +219,22 @@ def test_a_definition_is_no_longer_than_a_command_may_be(qm: adapter.Connection)
     assert problems == [Problem("subscription LONG has more characters than a command may have")]
     qm.delete_object("subscription", "LONG")
     qm.delete_queue("LONG.SUB")
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("forbidding", ["SUB(DISABLED)", "DURSUB(NO)", "SUB(DISABLED) DURSUB(NO)"])
+@pytest.mark.parametrize("topic", ["NEWS", "SYSTEM.BASE.TOPIC"])
+def test_subscriptions_come_before_what_forbids_them(
+    topic: str, forbidding: str, everything: bool
+) -> None:
+    with adapter.testing.queue_manager("QM1") as manager:
+        made = manager.mqsc(
+            "DEFINE QLOCAL(L)\nDEFINE TOPIC(NEWS) TOPICSTR('news') DEFPRTY(3)\n"
+            "DEFINE SUB(S) TOPICSTR('news/x') DEST(L)\n"
+            f"ALTER TOPIC(SYSTEM.DEFAULT.TOPIC) {forbidding}\nALTER TOPIC({topic}) {forbidding}\n"
+        )
+        assert "No command failed" in made
+        script = dumped(manager, everything)
+        assert "No command failed" in manager.mqsc(script)
+        assert dumped(manager, everything) == script
+    assert restored(script, everything) == script

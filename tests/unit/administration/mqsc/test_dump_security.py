@@ -1,5 +1,7 @@
 """Authority and channel authentication records as a script, and as it is read again."""
 
+from pathlib import Path
+
 import adapter
 import adapter.testing
 from adapter.administration.mqsc.answers import is_warning
@@ -7,6 +9,8 @@ from adapter.administration.mqsc.dump import definitions
 from adapter.administration.mqsc.written import Problem
 from adapter.core.contract.authorities import APPLICABLE, AuthorityRecord, words_of
 from adapter.core.contract.channel_rules import ChannelRule
+from adapter.server import credentials
+from tests.support.passwords import hash_cheaply
 
 SOURCE = r"""
 DEFINE QLOCAL(ORDERS)
@@ -111,3 +115,30 @@ def test_what_mqsc_cannot_say_is_left_out_and_reported() -> None:
     ]
     assert "SET CHLAUTH('D') +" in lines
     assert "SET AUTHREC +" not in lines
+
+
+def test_what_may_not_be_displayed_is_reported(tmp_path: Path) -> None:
+    """Who restores from the script must know that it is not all."""
+    users = tmp_path / "users"
+    credentials.write(users, {"op": hash_cheaply("s")})
+    with adapter.testing.queue_manager("QM1", credentials_file=users, authorities=True) as manager:
+        with manager.connect() as root:
+            root.set_role("operator", users=["op"])
+            root.define_queue("ORDERS.SECRET")
+            root.define_object("process", "P1", appl_id="x")
+        with (
+            manager.connect() as root,
+            adapter.connect(manager.address, user="op", password="s") as op,
+        ):
+            assert not [line for line in definitions(op) if isinstance(line, Problem)]
+            root.set_authority("ORDERS.SECRET", users=["op"], add=["none"])
+            root.set_authority("P1", "process", users=["op"], add=["none"])
+            lines = list(definitions(op))
+            shown = [op.shows_all(kind) for kind in ("queue", "process", "topic")]
+            assert (root.shows_all("queue"), root.shows_all("process")) == (True, True)
+    assert shown == [False, False, True]
+    said = "who may not display them (dsp) does not see all"
+    problems = [line.text for line in lines if isinstance(line, Problem)]
+    assert problems == [f"PROCESS: {said}", f"QLOCAL: {said}"]
+    assert f"* left out: QLOCAL: {said}" in lines
+    assert "ORDERS.SECRET')" not in str([line for line in lines if "DEFINE" in str(line)])

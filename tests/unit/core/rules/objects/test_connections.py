@@ -41,6 +41,7 @@ def test_a_connection_says_who_it_is_and_what_it_holds() -> None:
     assert (first.handles, first.waiting_gets, first.units, first.messages) == (1, 1, 1, 3)
     assert first.oldest_unit_age_s == 2.5
     assert (second.handles, second.units, second.oldest_unit_age_s) == (0, 0, 0.0)
+    assert (first.asks, second.asks) == (False, True)
 
 
 def test_what_is_open_is_shown_if_asked_for() -> None:

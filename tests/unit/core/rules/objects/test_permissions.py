@@ -1,7 +1,10 @@
 """Permissions of MSMQ and Service Broker: authority records of one object, and who may set them."""
 
+import pytest
+
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
+from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.authorities import (
     ALL,
@@ -18,7 +21,7 @@ from adapter.core.contract.authorities import (
 )
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import AuthorityRecords
+from adapter.core.contract.results import AuthorityRecords, Descriptions
 from tests.support.authorities import checked, is_denied, operator, set_records, user
 from tests.support.core import Client, Core
 
@@ -184,3 +187,24 @@ def test_there_is_a_bound() -> None:
     assert client.refused(m.MsmqPermit(MAIL, three[2:])) is Reason.LIMIT_REACHED
     client.do(m.MsmqPermit(MAIL, [ac.PermissionChange("a"), three[2]]))
     assert set(of(client)) == {("b", False), ("c", False)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_said"), [("*", True), ("**", False), ("SECRE*", False), ("S*", False)]
+)
+def test_that_something_is_not_shown_is_said_of_all_alone(pattern: str, is_said: bool) -> None:
+    """Else the names of what is not shown could be found letter by letter."""
+    client = checked()
+    client.define("SECRET")
+    client.define("OPEN")
+    assert answer_to(client, pattern).hides is False
+    set_records(client.core, ("queue", "**", ["dsp"]), ("queue", "SECRET", ["none"]))
+    user(client)
+    assert answer_to(client, pattern).hides is is_said
+
+
+def answer_to(client: Client, pattern: str) -> Descriptions:
+    answer = client.do(c.Inquire(pattern))
+    assert isinstance(answer, Descriptions)
+    assert "SECRET" not in [one.name for one in answer.queues] or not answer.hides
+    return answer

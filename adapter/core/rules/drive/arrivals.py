@@ -2,15 +2,17 @@
 
 What came before is dropped, by its place on the transmission queue it came from. The rest of a unit
 is put together, in one step with the note that it came and from where its topic is to be read
-next. A message that its queue does not take goes to the dead-letter queue; where neither takes it,
-nothing is put and noted, an event says so, and the same unit is given again later. This module does
-not know how a message travels.
+next. A unit that has overtaken the one before it is left out, as its source sends both again. A
+message that its queue does not take goes to the dead-letter queue; where neither takes it, nothing
+is put and noted, an event says so, and the same unit is given again later. This module does not
+know how a message travels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
 from msgspec import Struct
 
 from adapter.core.contract import records as r
@@ -104,6 +106,8 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
 
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
+    if unit.behind is not None and not qm.arrivals.has(unit.origin, *unit.behind):
+        unit = msgspec.structs.replace(unit, messages=[], lowest=[])
     plan = Plan(qm, now_ms)
     size = sum(len(arrival.message.body) for arrival in unit.messages)
     plan.report_room = max(0, qm.limits.unit_bytes - size)

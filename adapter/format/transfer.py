@@ -17,11 +17,12 @@ from adapter.core.contract.unit_records import Placed
 from adapter.format import avro, chunks, descriptor
 from adapter.format.chunks import Headers
 from adapter.format.descriptor import UnitPosition
-from adapter.format.schemas import VERSION, Codec, UnreadableError
+from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqtx"
+VERSION = 2
 
-_codec = Codec("transfer")
+_codec = Codec("transfer", VERSION)
 _VERSION = bytes((VERSION,))
 
 
@@ -38,6 +39,7 @@ class Transfer(Struct):
     session: bytes
     part: int
     parts: int
+    behind: list[int] = []
 
 
 def encode(sent: Delivered, transfer: Transfer) -> list[tuple[Headers, bytes]]:
@@ -60,19 +62,25 @@ def encode(sent: Delivered, transfer: Transfer) -> list[tuple[Headers, bytes]]:
 
 def encode_header(transfer: Transfer) -> bytes:
     """Return the header `mqtx`, without a schema walk: property tests compare it with one."""
-    lowest = transfer.lowest
     return b"".join(
         (
             _origin(transfer.queue_manager, transfer.ident, transfer.queue, transfer.incarnation),
             avro.long(transfer.lane),
             avro.long(transfer.n),
-            avro.long(len(lowest)) + b"".join(map(avro.long, lowest)) if lowest else b"",
-            avro.END,
+            _longs(transfer.lowest),
             avro.data(transfer.session),
             avro.long(transfer.part),
             avro.long(transfer.parts),
+            _longs(transfer.behind),
         )
     )
+
+
+def _longs(numbers: list[int]) -> bytes:
+    """Encode an array."""
+    if not numbers:
+        return avro.END
+    return avro.long(len(numbers)) + b"".join(map(avro.long, numbers)) + avro.END
 
 
 @lru_cache(maxsize=256)
@@ -85,10 +93,11 @@ def _origin(queue_manager: str, ident: str, queue: str, incarnation: int) -> byt
 def decode_header(data: bytes) -> Transfer:
     """Read the header `mqtx`; UnreadableError if it is damaged."""
     transfer = Transfer(**_codec.decode(data))
-    if not 0 <= transfer.part < transfer.parts or len(transfer.lowest) % 3:
+    is_part = 0 <= transfer.part < transfer.parts
+    if not is_part or len(transfer.lowest) % 3 or len(transfer.behind) not in (0, 3):
         raise UnreadableError(
             f"header {HEADER}: part {transfer.part} of {transfer.parts}, "
-            f"{len(transfer.lowest)} numbers of lanes"
+            f"{len(transfer.lowest)} numbers of lanes, {len(transfer.behind)} of a place"
         )
     return transfer
 

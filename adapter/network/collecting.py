@@ -4,7 +4,8 @@ Theory. A sender that was killed, or lost its queue, may leave a unit incomplete
 records may come late, between those of others. It cannot have committed that unit, so the next
 session of the same transmission queue sends it again. Sessions of a queue are numbered upwards:
 what comes of an older one than the newest that was met is left out, and its incomplete unit
-forgotten.
+forgotten. Of what a sender writes at once, before it commits, any records may be missing: each unit
+says which message is last before it there, and core leaves it out where that one has not arrived.
 
 A position is from where reading begins after a restart. It never lies behind the first record of a
 unit that is not whole: while there is one, what is whole is given with the position before it.
@@ -17,8 +18,11 @@ counts: a backlog is old, and the clocks of other computers are not known.
 What is damaged is a dead letter, and so are all other messages of its unit, each whole. Those have
 their places on the transmission queue: sent again, they are known. A unit with a hole has a damaged
 record, if one came where the hole is that does not say where it belongs. Else the sender has
-written a part of the unit only, and sends it again. What a later release has written is not
-damaged: nothing is taken from there on, until a release that knows it reads it.
+written a part of the unit only, and sends it again. So with a hole between two units. Damage does
+not lie before the position as long as it may explain a hole: for INCOMPLETE_S, as above, and until
+the units that it is a part of are given. Records that a topic has lost explain holes like damaged
+ones. What a later release has written is not damaged: nothing is taken from there on, until a
+release that knows it reads it.
 
 This module knows records; it must not know who reads them, nor what core does with them.
 """
@@ -37,7 +41,7 @@ from adapter.format.record_headers import UNREADABLE, NamedHeaders
 from adapter.format.schemas import LaterReleaseError, UnreadableError
 from adapter.format.transfer import Transfer
 from adapter.network.port import ReceivedRecord
-from adapter.network.unit_parts import DamagedBody, SessionParts
+from adapter.network.unit_parts import DamagedBody, SeenDamage, SessionParts
 
 INCOMPLETE_S = 60.0
 """A sender gives a unit up that Kafka has not acknowledged for half as long."""
@@ -78,16 +82,21 @@ class InboundCollector:
         self.next = 0
         self.unreadable = self.left_out = 0
         self.later = ""
-        self._damaged = -1
-        """The offset of the last record that does not say where it belongs."""
+        self._seen = SeenDamage()
         self._sessions: dict[Origin, SessionParts] = {}
         """The newest session of each transmission queue."""
 
     @property
     def position(self) -> int:
         """From where reading is to begin, once all that is whole has taken effect."""
-        units = self._sessions.values()
-        return min([self.next, *(one.first for one in units if one.first >= 0 and one.is_awaited)])
+        firsts = [one.first for one in self._sessions.values() if one.is_awaited]
+        return min([self.next, *(at for at in (self._seen.since, *firsts) if at >= 0)])
+
+    def note_lost(self, now_s: float) -> None:
+        """Note that it is not known what the records before the next one were: they were lost, or
+        another queue manager of this name received them.
+        """
+        self._seen.last, self._seen.noted_s = max(self.next - 1, 0), now_s
 
     def take(self, record: ReceivedRecord, now_s: float) -> list[ReadyUnit]:
         """Take the next record; return what is whole with it. now_s: of a monotonic clock."""
@@ -109,7 +118,7 @@ class InboundCollector:
 
     def is_waiting(self, now_s: float) -> bool:
         """Whether the position has waited long for units."""
-        return bool(self._overdue(now_s))
+        return bool(self._overdue(now_s)) or self._has_explained(now_s)
 
     def wait_no_longer(self, now_s: float) -> list[ReadyUnit]:
         """Let the position wait no longer for units that have not grown for long; return what is to
@@ -125,9 +134,19 @@ class InboundCollector:
                 transmission_queue=origin.queue,
             )
             session.is_awaited = False
-            if session.lacks_damaged(self._damaged):
-                ready += self._end(session, origin)
+            if session.lacks_damaged:
+                ready += self._end(session, origin, now_s)
+        if self._has_explained(now_s):
+            self._seen.forget()
         return ready
+
+    def _has_explained(self, now_s: float) -> bool:
+        """Whether all has come that seen damage may explain: its sender wrote it at once."""
+        return (
+            self._seen.is_any
+            and now_s - self._seen.noted_s > INCOMPLETE_S
+            and not any(one.first >= 0 and one.is_awaited for one in self._sessions.values())
+        )
 
     def _overdue(self, now_s: float) -> list[tuple[Origin, SessionParts]]:
         return [
@@ -148,7 +167,8 @@ class InboundCollector:
         except LaterReleaseError:
             raise
         except UnreadableError as error:
-            self._damaged = record.offset
+            self._seen.last = record.offset
+            self._seen.note(record.offset, now_s)
             return [self._dead(record, INVALID_TRANSFER, error)]
         return self._take_part(record, header, place, now_s)
 
@@ -163,17 +183,21 @@ class InboundCollector:
         ready: list[ReadyUnit] = []
         is_new = session is None or header.session > session.session
         if session is not None and (is_new or (header.part, place[0]) == (0, 0)):
-            ready = self._end(session, origin)
+            ready = self._end(session, origin, now_s)
         if session is None or is_new:
-            session = self._sessions[origin] = SessionParts(header.session)
+            last = -1 if session is None else session.last
+            session = self._sessions[origin] = SessionParts(header.session, self._seen, last)
             self._forget_idle()
-        if not session.fits(header, place[0], record.offset, self._damaged):
+        if not session.fits(header, place[0], record.offset):
             self._leave_out(session, record)
             return ready
         is_whole = session.take(record, header, place, now_s)
+        if session.is_mixed:
+            self._leave_out(session, record)
+            return ready
         ready += [self._letter(one, INVALID_TRANSFER) for one in session.damaged]
         session.damaged.clear()
-        return [*ready, self._give(session, origin)] if is_whole else ready
+        return [*ready, self._give(session, origin, now_s)] if is_whole else ready
 
     def _leave_out(self, session: SessionParts, record: ReceivedRecord) -> None:
         self.left_out += 1
@@ -188,19 +212,19 @@ class InboundCollector:
             )
         session.drop()
 
-    def _end(self, session: SessionParts, origin: Origin) -> list[ReadyUnit]:
+    def _end(self, session: SessionParts, origin: Origin, now_s: float) -> list[ReadyUnit]:
         """End a unit of which nothing more comes; return what is to be given of it."""
         if session.first < 0:
             return []
-        if not session.lacks_damaged(self._damaged):
+        if not session.lacks_damaged:
             session.drop()
             return []
         session.is_damaged = True
         session.end_message()
         dead = [self._letter(one, INVALID_TRANSFER) for one in session.damaged]
-        return [*dead, self._give(session, origin)]
+        return [*dead, self._give(session, origin, now_s)]
 
-    def _give(self, session: SessionParts, origin: Origin) -> ReadyUnit:
+    def _give(self, session: SessionParts, origin: Origin, now_s: float) -> ReadyUnit:
         """Return a unit that has ended; the next one begins."""
         header, arrivals = session.header, session.arrivals
         assert header is not None, "a record came"
@@ -213,7 +237,13 @@ class InboundCollector:
             )
             for one in arrivals:
                 one.code = INVALID_TRANSFER
+        if session.is_damaged:
+            self._seen.note(session.first, now_s)
         unit, size = session.unit, session.size
+        behind = None
+        if header.behind and not session.is_unsure:
+            lane, seq, n = header.behind
+            behind = lane, seq, n
         session.drop()
         lowest = [Lowest(*header.lowest[at : at + 3]) for at in range(0, len(header.lowest), 3)]
         given = ArrivedUnit(
@@ -225,6 +255,7 @@ class InboundCollector:
             source=header.queue_manager,
             unit=unit,
             lowest=lowest,
+            behind=behind,
         )
         return ReadyUnit(given, size)
 

@@ -58,6 +58,8 @@ class Directory:
     """What has been read of the directory. Any thread may ask; one thread takes records."""
 
     def __init__(self) -> None:
+        self.is_read = False
+        """Whether all has been read once that the topic held."""
         self._entries: dict[str, DirectoryEntry] = {}
         self._sources: dict[str, frozenset[str]] = {}
         self._changed = threading.Condition()
@@ -70,6 +72,14 @@ class Directory:
         """
         self._when_tried.append(call)
 
+    def note_read(self) -> None:
+        """The topic was read up to its end."""
+        if not self.is_read:
+            self.is_read = True
+            for call in self._listeners:
+                call()
+        self.note_tried()
+
     def note_tried(self) -> None:
         """The topic was read up to its end, or cannot be read for now."""
         for call in self._when_tried:
@@ -77,7 +87,9 @@ class Directory:
         self._when_tried.clear()
 
     def on_change(self, call: Callable[[], None]) -> None:
-        """Have this called in the reading thread after each change; it must return at once."""
+        """Have this called in the reading thread after each change, and when all has been read for
+        the first time; it must return at once.
+        """
         self._listeners.append(call)
 
     def take(self, key: bytes | None, value: bytes | None) -> None:

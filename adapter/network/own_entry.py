@@ -67,7 +67,7 @@ class OwnEntry:
     def _tell(self) -> None:
         if self._next < self._end:
             return
-        self._directory.note_tried()
+        self._directory.note_read()
         if self._tells:
             self._tells = False
             self._tried()

@@ -3,12 +3,16 @@
 A transmission queue named as a queue manager of the directory leads to that one, whichever queue
 manager its messages name: there aliases are resolved, and what is for a third one goes on. Any
 other transmission queue leads to the queue manager that each message names, and so it is with what
-MSMQ and Service Broker send.
+MSMQ and Service Broker send. A message goes to one of them only, because each knows only what came
+to itself: nothing is sent before the directory was read, and what may have been sent is sent again
+where it was sent to.
 
 A sender is a client of its own queue manager, connected within the process, with the queue open
 exclusively:
 
-1. It gets whole units, in a unit of its own: what one unit put stays together.
+1. It gets whole units, in a unit of its own: what one unit put stays together. A unit of which the
+   rest has no room there is got next, before any other; only one that is too large alone, or with
+   its dead letters, is cut.
 2. It appends them to the inbound topics of their destinations, as many units at a time as there
    are, and waits until they are durable.
 3. It commits its unit. Only then are they gone here.
@@ -19,7 +23,9 @@ dead-letter queue in the same unit.
 After any failure it backs out and begins again, under the number of a new session: messages may so
 be sent twice, and the destination drops what it has by its place on the transmission queue. A place
 is never used twice. With each unit goes from which places on the queue still has messages, so that
-the destination need not remember what is below.
+the destination need not remember what is below. Of what is sent between two commits a failure may
+leave out any records, so each unit says which message is the last before it there: a destination
+that has not received that one leaves the unit out.
 
 Senders of one process write to a topic one after the other (TopicTurns), so that units are seldom
 mixed; collecting.py says what becomes of them if they are.
@@ -87,6 +93,10 @@ WAITING, SENDING, RETRYING, MISSING, STOPPED = (
 log = structlog.get_logger("mqk.network")
 
 
+MessagePlace = tuple[int, int, int, int]
+"""Incarnation of the transmission queue, lane, seq and n."""
+
+
 class TopicTurns:
     """A lock for each topic: one unit is appended at a time."""
 
@@ -117,6 +127,18 @@ class SenderParts(Struct, kw_only=True):
     turns: TopicTurns
 
 
+class UnfinishedSending(Struct):
+    """What one attempt leaves to the next.
+
+    limit: how many messages are got at once. cut: the unit that is sent in parts, because it is too
+    large; empty: none. destinations: of messages that may have been sent.
+    """
+
+    limit: int = GET_MESSAGES
+    cut: bytes = b""
+    destinations: dict[MessagePlace, str] = {}
+
+
 class SenderProgress(Struct):
     """state: see above. since_s: monotonic time since when. error: the last one; "" since the
     destination took something.
@@ -145,8 +167,14 @@ class SenderSession:
     """One attempt: from opening the queue to a failure, or to its end."""
 
     def __init__(
-        self, parts: SenderParts, queue: str, channel: Channel, figures: SenderProgress
+        self,
+        parts: SenderParts,
+        queue: str,
+        channel: Channel,
+        figures: SenderProgress,
+        left: UnfinishedSending,
     ) -> None:
+        """left: by the attempt before, and for the next one."""
         self._parts = parts
         self._queue = queue
         self._channel = channel
@@ -157,12 +185,17 @@ class SenderSession:
         self._handle: Handle | None = None
         self._incarnation = 0
         self._open_topics: set[str] = set()
-        self.limit = GET_MESSAGES
-        self.cuts_units = False
-        """Whether the rest of a unit is left: with its dead letters it was too large for one."""
+        self._left = left
+        self._behind: dict[str, list[int]] = {}
+        """The last message sent to each topic since the last commit: lane, seq, n."""
 
     def run(self) -> None:
         """Send until the channel is closed. Raises Error, NetworkError."""
+        if not self._parts.directory.is_read:
+            raise port.NetworkError(
+                f"{names.DIRECTORY_TOPIC} has not been read, which says where {self._queue} leads: "
+                "the log says why, as `not receiving` or `a topic cannot be used yet`"
+            )
         self._handle = handle = open_handle(self._channel, self._queue, c.INPUT | c.EXCLUSIVE)
         self._incarnation = incarnation_of(self._channel, self._queue)
         self._session = self._parts.next_session()
@@ -177,19 +210,57 @@ class SenderSession:
         """Send the next units, one at least, when there is one."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = get_messages(handle, unit, -1, self.limit)
+        got = get_messages(handle, unit, -1, self._left.limit)
         if not got:
             return  # the channel was closed
         self._set(SENDING)
-        lowest = self._get_rest(handle, unit, got)
-        self._send_units(unit, got, lowest)
-        unit.commit()
-        self.limit = min(2 * self.limit, GET_MESSAGES)
+        before = sum(one.unit != got[-1].unit for one in got)
+        try:
+            lowest = self._get_rest(handle, unit, got)
+        except UnitTooLarge:
+            if before:
+                unit.backout()
+                self._left.limit = before
+                return
+            self._left.cut = got[-1].unit
+            raise
+        self._send_got(unit, got, lowest)
+        self._left.limit = min(2 * self._left.limit, GET_MESSAGES)
         sent = sum(map(has_destination, got))
         self._figures.messages += sent
         self._figures.dead_letters += len(got) - sent
         self._figures.error = ""
         self._set(WAITING)
+
+    def _send_got(self, unit: AnyUnit, got: list[Delivered], lowest: list[Lowest]) -> None:
+        """Send whole units, and commit."""
+        self._behind = {}
+        try:
+            self._send_units(unit, got, lowest)
+            unit.commit()
+        except (Error, port.NetworkError) as error:
+            if _is_too_large(error) and got[0].unit == got[-1].unit:
+                self._left.cut = got[0].unit
+            raise
+        for message in got:
+            self._left.destinations.pop(self._place(message), None)
+        if self._left.destinations:
+            self._forget_gone(lowest)
+
+    def _forget_gone(self, lowest: list[Lowest]) -> None:
+        """Forget the destinations of messages that are not on the queue any more."""
+        first = {one.lane: one for one in lowest}
+
+        def is_there(place: MessagePlace) -> bool:
+            incarnation, lane, seq, n = place
+            at = first.get(lane, Lowest(lane, 0, 0))
+            return incarnation == self._incarnation and (n >= at.n if n else seq >= at.seq)
+
+        left = self._left
+        left.destinations = {at: to for at, to in left.destinations.items() if is_there(at)}
+
+    def _place(self, message: Delivered) -> MessagePlace:
+        return self._incarnation, message.lane, message.seq, message.n
 
     def _get_rest(self, handle: Handle, unit: AnyUnit, got: list[Delivered]) -> list[Lowest]:
         """Get what the last unit lacks, and no more; return what the queue's lanes still have.
@@ -212,7 +283,7 @@ class SenderSession:
 
     def _is_to_go_on(self, got: list[Delivered], unit: bytes) -> bool:
         """Whether the rest of a unit belongs to what was got of it: dead letters go each alone."""
-        return not self.cuts_units and any(has_destination(m) for m in got if m.unit == unit)
+        return unit != self._left.cut and any(has_destination(m) for m in got if m.unit == unit)
 
     # To the topics.
 
@@ -242,11 +313,15 @@ class SenderSession:
         by_destination: dict[str, list[Delivered]] = {}
         for message in unit:
             by_destination.setdefault(self._destination(message), []).append(message)
-        by_topic: dict[str, list[port.SentRecord]] = {}
-        for destination, messages in by_destination.items():
+        topics: dict[str, str] = {}
+        for destination in by_destination:
             self._figures.destination = destination
-            by_topic[self._topic_to(destination)] = list(self._records(messages, lowest))
-        for topic, records in by_topic.items():
+            topics[destination] = self._topic_to(destination)
+        for destination, messages in by_destination.items():
+            topic, last = topics[destination], messages[-1]
+            records = list(self._records(messages, lowest, self._behind.get(topic, [])))
+            self._behind[topic] = [last.lane, last.seq, last.n]
+            self._left.destinations |= {self._place(one): destination for one in messages}
             due.records.setdefault(topic, []).extend(records)
             due.bytes += sum(len(record.value or b"") for record in records)
         due.units += bool(unit)
@@ -273,6 +348,9 @@ class SenderSession:
         return self._queue if is_known and self._queue != parts.queue_manager else ""
 
     def _destination(self, sent: Delivered) -> str:
+        known = self._left.destinations.get(self._place(sent))
+        if known is not None:
+            return known
         message = sent.message
         to = message.transmission
         assert to is not None, "the others are dead letters"
@@ -309,7 +387,9 @@ class SenderSession:
             record = route_record(parts.queue_manager, destination)
             self._writer.append(names.DIRECTORY_TOPIC, [record])
 
-    def _records(self, unit: list[Delivered], lowest: list[Lowest]) -> Iterator[port.SentRecord]:
+    def _records(
+        self, unit: list[Delivered], lowest: list[Lowest], behind: list[int]
+    ) -> Iterator[port.SentRecord]:
         lanes = {message.lane for message in unit}
         known = [x for one in lowest if one.lane in lanes for x in (one.lane, one.seq, one.n)]
         last = len(unit) - 1
@@ -325,6 +405,7 @@ class SenderSession:
                 session=self._session,
                 part=part,
                 parts=len(unit),
+                behind=behind,
             )
             for headers, value in transfer.encode(message, header):
                 yield port.SentRecord(value, headers)
@@ -336,14 +417,16 @@ class SenderSession:
 class TransmissionSender:
     """Sends from one transmission queue, in a thread of its own, until it is stopped."""
 
-    def __init__(self, parts: SenderParts, queue: str) -> None:
+    def __init__(
+        self, parts: SenderParts, queue: str, left: UnfinishedSending | None = None
+    ) -> None:
+        """left: by the one before that has ended, if there is one."""
         self.queue = queue
+        self.left = left or UnfinishedSending()
         self._parts = parts
         self._figures = SenderProgress(since_s=time.monotonic())
         self._backlog = Backlog()
         self._began_s = time.monotonic()
-        self._limit = GET_MESSAGES
-        self._cuts_units = False
         self._longest_s = PAUSE_S_MAX
         """The longest pause, after the last failure."""
         self._alike = 0
@@ -427,9 +510,7 @@ class TransmissionSender:
         self._note(STOPPED, self._figures.error)
 
     def _send(self, channel: Channel) -> None:
-        session = SenderSession(self._parts, self.queue, channel, self._figures)
-        session.limit, session.cuts_units = self._limit, self._cuts_units
-        session.run()
+        SenderSession(self._parts, self.queue, channel, self._figures, self.left).run()
 
     def _take_failure(self, error: Error | port.NetworkError) -> None:
         state = MISSING if isinstance(error, port.TopicMissing) else RETRYING
@@ -444,8 +525,7 @@ class TransmissionSender:
             self._longest_s = UNKNOWN_S_MAX
         # What comes before the unit that failed is sent without it, and leaves the queue: else it
         # would be sent again by each attempt, as long as its destination is not there.
-        self._limit = 1
-        self._cuts_units = _is_too_large(error)
+        self.left.limit = 1
 
     def _note(self, state: str, why: str) -> None:
         figures = self._figures

@@ -212,7 +212,9 @@ class Network:
 
     def _start(self, name: str) -> None:
         assert self._parts is not None
-        self._senders[name] = TransmissionSender(self._parts, name)
+        known = self._senders.get(name)
+        left = known.left if known is not None else None
+        self._senders[name] = TransmissionSender(self._parts, name, left)
         self._ended.pop(name, None)
 
     def _start_again(self, name: str) -> None:

@@ -88,8 +88,11 @@ class Route:
                 break
         asked = sender.client.do(c.AskLowest(1))
         assert isinstance(asked, LowestPlaces)
+        behind: list[int] = []
         for _, unit in groupby(got, key=lambda one: one.unit):
-            sender.records += self._records(sender, list(unit), asked.lanes)
+            messages = list(unit)
+            sender.records += self._records(sender, messages, asked.lanes, behind)
+            behind = [messages[-1].lane, messages[-1].seq, messages[-1].n]
 
     def write(self, count: int) -> None:
         """Let the sender write some records to the topic."""
@@ -141,7 +144,7 @@ class Route:
             sender.written += 1
 
     def _records(
-        self, sender: Sender, unit: list[Delivered], lowest: list[Lowest]
+        self, sender: Sender, unit: list[Delivered], lowest: list[Lowest], behind: list[int]
     ) -> Iterator[SentRecord]:
         places = [part for one in lowest for part in (one.lane, one.seq, one.n)]
         for part, message in enumerate(unit):
@@ -156,6 +159,7 @@ class Route:
                 session=sender.session,
                 part=part,
                 parts=len(unit),
+                behind=behind,
             )
             for headers, value in transfer.encode(message, header):
                 yield SentRecord(value, headers)

@@ -56,7 +56,9 @@ class ArrivedUnit(Struct):
     topic, topic_id: where it was read. offset: from where the topic is to be read, once this has
     taken effect; not behind the first record of a unit that is not complete yet. source: the name
     of the queue manager that sent it; "": a plain Kafka client. unit: its id there; empty: a new
-    one. lowest: of lanes of the origin, as far as known. Without messages it only moves the offset.
+    one. lowest: of lanes of the origin, as far as known. behind: lane, seq and n of a message that
+    is to have arrived before: else the unit is left out, as its source sends it again behind that
+    one. Without messages it only moves the offset.
     """
 
     topic: str
@@ -67,3 +69,4 @@ class ArrivedUnit(Struct):
     source: str = ""
     unit: bytes = b""
     lowest: list[Lowest] = []
+    behind: tuple[int, int, int] | None = None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from adapter.format import transfer
-from adapter.format.schemas import Codec, UnreadableError
+from adapter.format.schemas import Codec, LaterReleaseError, UnreadableError
 from adapter.format.transfer import Transfer
 
 NAMES = st.text(max_size=48)
@@ -25,6 +25,7 @@ TRANSFERS = st.builds(
     session=st.binary(max_size=16),
     part=st.integers(0, 4_999),
     parts=st.integers(5_000, 10_000),
+    behind=st.just([]) | st.lists(LONGS, min_size=3, max_size=3),
 )
 FAST = settings(max_examples=50)
 
@@ -33,8 +34,26 @@ FAST = settings(max_examples=50)
 @given(TRANSFERS)
 def test_it_is_written_as_the_schema_says_and_read_as_written(header: Transfer) -> None:
     data = transfer.encode_header(header)
-    assert data == Codec("transfer").encode(structs.asdict(header))
+    assert data == Codec("transfer", transfer.VERSION).encode(structs.asdict(header))
     assert transfer.decode_header(data) == header
+
+
+@FAST
+@given(TRANSFERS)
+def test_what_earlier_releases_wrote_is_read(header: Transfer) -> None:
+    """They name no message before a unit."""
+    written = structs.replace(header, behind=[])
+    fields = structs.asdict(written)
+    del fields["behind"]
+    assert transfer.decode_header(Codec("transfer.1").encode(fields)) == written
+
+
+@FAST
+@given(TRANSFERS)
+def test_an_earlier_release_knows_that_a_later_one_wrote_it(header: Transfer) -> None:
+    """It waits for an upgrade; nothing is a dead letter."""
+    with pytest.raises(LaterReleaseError):
+        Codec("transfer.1").decode(transfer.encode_header(header))
 
 
 @FAST

@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from adapter.core import inputs
 from adapter.core.contract.arrivals import ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.transmission import Transmission
@@ -20,6 +21,7 @@ from adapter.network.collecting import (
     ReadyUnit,
 )
 from adapter.network.port import ReceivedRecord
+from tests.support.core import Core
 from tests.support.examples import examples
 
 TOPIC = "mq.QMB.in.QMA"
@@ -33,8 +35,11 @@ def sent(
     body: bytes = b"",
     lowest: int = 1,
     queue: str = "QMB",
+    behind: int = 0,
 ) -> list[Record]:
-    """The records of a unit: its messages have the seqs from first_seq on."""
+    """The records of a unit: its messages have the seqs from first_seq on. behind: the seq of the
+    last message before it, if that is to have arrived.
+    """
     records: list[Record] = []
     for part in range(size):
         seq = first_seq + part
@@ -60,6 +65,7 @@ def sent(
             session=session,
             part=part,
             parts=size,
+            behind=[0, behind, 0] if behind else [],
         )
         records += [(dict(headers), value) for headers, value in transfer.encode(delivered, header)]
     return records
@@ -299,6 +305,9 @@ class CoreOfArrivals:
         self.units: list[set[bool]] = []
 
     def take(self, given: ArrivedUnit) -> None:
+        self.position = max(self.position, given.offset)
+        if given.behind and not self.arrivals.has(given.origin, *given.behind):
+            return
         new = [
             one
             for one in given.messages
@@ -310,7 +319,6 @@ class CoreOfArrivals:
         for one in new:
             self.arrivals.lane(given.origin, one.lane).add(one.seq, one.n)
         self.arrivals.forget_below(given.origin, given.lowest)
-        self.position = max(self.position, given.offset)
 
 
 @pytest.mark.parametrize("seed", range(examples(150)))
@@ -321,12 +329,14 @@ def test_what_is_damaged_is_a_dead_letter_with_all_of_its_unit(seed: int) -> Non
     """
     chance = random.Random(seed)
     topic, expected, first = Topic(), list[bytes](), {"A": 1, "B": 1}
+    sends_at_once = chance.random() < 0.7
     units: list[list[bytes]] = []
     written: dict[str, list[Record]] = {"A": [], "B": []}
     for _ in range(8):
         queue = chance.choice("AB")
         size = chance.randint(1, 4)
-        unit = sent(b"s", first[queue], size, queue=queue, body=queue.encode())
+        behind = first[queue] - 1 if sends_at_once else 0
+        unit = sent(b"s", first[queue], size, queue=queue, body=queue.encode(), behind=behind)
         records = [
             piece
             for at, (headers, _) in enumerate(unit)
@@ -369,3 +379,186 @@ def test_what_is_damaged_is_a_dead_letter_with_all_of_its_unit(seed: int) -> Non
         assert pieces <= good or not pieces & good
     if not damaged:
         assert not core.dead
+
+
+@pytest.mark.parametrize("damaged", range(3))
+@pytest.mark.parametrize("read", range(5))
+def test_a_unit_with_a_damaged_record_is_dead_wherever_reading_begins_again(
+    damaged: int, read: int
+) -> None:
+    topic, core = Topic(), CoreOfArrivals()
+    topic.records = [*sent(b"s", 1, 3), *sent(b"s", 4, 1, behind=3)]
+    headers, value = topic.records[damaged]
+    topic.records[damaged] = headers | {transfer.HEADER: b"?"}, value
+    for one in topic.read()[: -1 if read < 4 else None]:
+        if one.given.offset <= read:
+            core.take(one.given)
+    for one in topic.read(core.position):
+        core.take(one.given)
+    assert sorted(core.dead) == [b"1", b"2", b"3"]
+    assert core.good == [b"4"]
+
+
+def test_damage_explains_no_hole_behind_later_records_of_the_queue() -> None:
+    topic = Topic()
+    topic.records = [*sent(b"1", 1, 1), *sent(b"1", 2, 1, behind=1), *sent(b"2", 4, 1, behind=3)]
+    headers, value = topic.records[0]
+    topic.records[0] = headers | {transfer.HEADER: b"?"}, value
+    assert [one.given.behind for one in topic.read()] == [None, None, (0, 3, 0)]
+
+
+def test_damage_is_not_waited_for_for_ever() -> None:
+    collector = InboundCollector("QMB", TOPIC, "topic 1", "QMA")
+    headers, value = sent(b"s", 1, 1)[0]
+    broken = ReceivedRecord(TOPIC, 0, value, headers | {transfer.HEADER: b"?"})
+    assert [one.given.offset for one in collector.take(broken, 1.0)] == [0]
+    assert not collector.is_waiting(1.0 + INCOMPLETE_S)
+    assert collector.is_waiting(1.1 + INCOMPLETE_S)
+    assert collector.wait_no_longer(1.1 + INCOMPLETE_S) == []
+    assert (collector.position, collector.is_waiting(500.0)) == (1, False)
+
+
+def test_what_comes_behind_records_that_a_topic_has_lost_is_not_asked_what_was_before() -> None:
+    """Its source has committed the message before it, and does not send it again."""
+    for offset in (0, 7):
+        collector = InboundCollector("QMB", TOPIC, "topic 2", "QMA")
+        collector.next = offset
+        collector.note_lost(1.0)
+        behind: list[object] = []
+        for at in range(2):
+            ((headers, value),) = sent(b"s", 5 + at, 1, behind=4 + at)
+            record = ReceivedRecord(TOPIC, offset + at, value, headers)
+            behind += [one.given.behind for one in collector.take(record, 1.0)]
+        assert behind == [None, (0, 5, 0)]
+
+
+def test_records_of_two_units_are_not_joined() -> None:
+    """Of what a sender writes at once any records may be missing; releases before did not say what
+    a unit is behind.
+    """
+    for behind in (0, 1):
+        topic = Topic()
+        one, other = sent(b"1", 1, 2), sent(b"1", 3, 3, behind=2 * behind)
+        alike = sent(b"1", 3, 2, behind=2 * behind)
+        again = [*sent(b"2", 1, 2), *sent(b"2", 3, 3)]
+        for partly in ([one[0], *other[1:]], [one[0], alike[1]]):
+            topic.records = [*partly, *again]
+            assert [seqs(ready) for ready in topic.read()] == [[1, 2], [3, 4, 5]]
+
+
+def test_chunks_of_two_bodies_are_not_joined() -> None:
+    for behind in (0, 1):
+        topic = Topic()
+        one = in_chunks(sent(b"1", 1, 1)[0], 2)
+        other = in_chunks(sent(b"1", 2, 1, behind=behind)[0], 2)
+        again = [*in_chunks(sent(b"2", 1, 1)[0], 2), *in_chunks(sent(b"2", 2, 1)[0], 2)]
+        topic.records = [one[0], other[1], *again]
+        found = [arrival for ready in topic.read() for arrival in ready.given.messages]
+        assert [arrival.message.body for arrival in found] == [b"1.0;1.1;", b"2.0;2.1;"]
+
+
+class Sending:
+    """Sessions of one sender at random, what of them is written and when, and who receives it.
+
+    A session sends some units at once, and then commits, or fails: then any of their records may be
+    there, also later. names_last: whether units say what they are behind; earlier releases do not.
+    """
+
+    def __init__(self, seed: int, *, names_last: bool) -> None:
+        self.chance = random.Random(seed)
+        self.names_last = names_last
+        self.seqs: list[list[int]] = []
+        self.topic = Topic()
+        self.late: list[list[Record]] = []
+        self.now_s = 0.0
+        self.core = Core(name="QMB")
+        self.client = self.core.connect()
+        self.client.define("ORDERS", msg_delivery_sequence="FIFO")
+        self.came: list[list[int]] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Let another one receive from where the ledger says."""
+        self.collector = InboundCollector("QMB", TOPIC, "topic 1", "QMA")
+        self.collector.next = self.core.qm.arrivals.position(TOPIC, "topic 1")
+
+    def give(self, ready: list[ReadyUnit]) -> None:
+        for one in ready:
+            records = self.core.take(self.core.give(inputs.Arrived(one.given))).records
+            puts = [put for record in records for put in getattr(record, "puts", ())]
+            if puts:
+                self.came.append([int(put.message.body.split(b".")[0]) for put in puts])
+
+    def receive(self, count: int) -> None:
+        chance = self.chance
+        for offset in range(self.collector.next, len(self.topic.records))[:count]:
+            headers, value = self.topic.records[offset]
+            record = ReceivedRecord(TOPIC, offset, value, headers)
+            self.give(self.collector.take(record, self.now_s))
+        if self.collector.next == len(self.topic.records) and chance.random() < 0.3:
+            self.give(self.collector.wait_no_longer(self.now_s))
+        if chance.random() < 0.2:
+            self.restart()
+
+    def send(self, session: int, at: int) -> int:
+        """Let one session send from a unit on; return which ones are committed then."""
+        chance, ident = self.chance, struct.pack(">QQ", 1, session)
+        while at < len(self.seqs):
+            some = self.seqs[at : at + chance.randrange(1, 4)]
+            records, behind = list[Record](), 0
+            for seqs_of_unit in some:
+                first, size = seqs_of_unit[0], len(seqs_of_unit)
+                for one in sent(ident, first, size, lowest=some[0][0], behind=behind):
+                    records += in_chunks(one, chance.choice([1, 1, 1, 2, 3]))
+                behind = seqs_of_unit[-1] if self.names_last else 0
+            outcome = chance.random()
+            if outcome < 0.7:
+                self.topic.records += records
+                if outcome >= 0.5:
+                    return at  # all is there, and the commit was not
+                at += len(some)
+                self.receive(chance.randrange(6))
+            else:
+                written, missing = list[Record](), list[Record]()
+                cut, any_is_missing = chance.randrange(len(records) + 1), outcome < 0.85
+                for number, one in enumerate(records):
+                    is_there = chance.random() < 0.6 if any_is_missing else number < cut
+                    (written if is_there else missing).append(one)
+                self.topic.records += written
+                if chance.random() < 0.5:
+                    self.late.append(missing)
+                return at
+        return at
+
+    def play(self) -> None:
+        chance, first = self.chance, 1
+        for _ in range(chance.randrange(3, 12)):
+            size = chance.choice([1, 1, 2, 3, 5])
+            self.seqs.append(list(range(first, first + size)))
+            first += size
+        at = session = 0
+        while at < len(self.seqs) or self.late:
+            self.now_s += chance.choice([0, 1, 30, 70])
+            for one in list(self.late):
+                if chance.random() < 0.4:
+                    self.late.remove(one)
+                    self.topic.records += one
+            session += 1
+            at = self.send(session, at)
+            self.receive(chance.randrange(10))
+        for _ in range(5):
+            self.now_s += 100
+            self.receive(len(self.topic.records))
+
+
+@pytest.mark.parametrize("names_last", [True, False])
+def test_what_sessions_send_comes_once_whole_and_in_order(names_last: bool) -> None:
+    """Whatever of them is written, and when, and wherever reading begins again. Earlier releases
+    keep no order of units if records of one of them were refused.
+    """
+    for seed in range(examples(300)):
+        sending = Sending(seed, names_last=names_last)
+        sending.play()
+        if names_last:
+            assert sending.came == sending.seqs, seed
+        assert sorted(sending.came) == sending.seqs, seed

@@ -495,51 +495,6 @@ def test_a_transmission_queue_that_a_program_has_open_is_named(two: Two) -> None
     assert bodies(b, 1) == [b"1"]
 
 
-def test_units_as_large_as_a_unit_may_be_are_sent() -> None:
-    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=300) as (a, b):
-        define_transmission_queue(a, "QMB")
-        with a.connect() as here, b.connect() as there:
-            there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
-            for unit in range(4):
-                send(here, "QMB", "ORDERS", [b"%d %d" % (unit, n) for n in range(299)])
-            found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(4 * 299)]
-    assert [one.body for one in found if one] == [
-        b"%d %d" % (unit, n) for unit in range(4) for n in range(299)
-    ]
-    assert len({one.unit_id for one in found if one}) == 4
-
-
-def test_a_unit_of_dead_letters_as_large_as_a_unit_may_be() -> None:
-    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=40) as (a, _):
-        define_transmission_queue(a, "QMB")
-        a.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
-        with a.connect() as here:
-            with here.unit():
-                for n in range(40):
-                    here.put("QMB", str(n))
-            found = [here.get("DEAD", timeout=WITHIN_S) for _ in range(40)]
-            assert here.queue("QMB").depth() == 0
-    assert [one.text for one in found if one] == [str(n) for n in range(40)]
-
-
-def test_a_unit_that_is_too_large_with_its_dead_letters_is_cut() -> None:
-    """It would wait for ever; as many messages as a unit may have have been got by then."""
-    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=40) as (a, b):
-        define_transmission_queue(a, "QMB")
-        a.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
-        a.mqsc("DEFINE QREMOTE(R) RNAME(ORDERS) RQMNAME(QMB) XMITQ(QMB)")
-        b.mqsc("DEFINE QLOCAL(ORDERS)")
-        with a.connect() as here:
-            with here.unit():
-                here.put("R", b"debit")
-                for n in range(38):
-                    here.put("QMB", str(n))
-                here.put("R", b"credit")
-            assert bodies(b, 2) == [b"debit", b"credit"]
-            assert here.queue("QMB").depth() == 0
-            assert here.queue("DEAD").depth() == 38
-
-
 def test_the_computer_of_msmq_is_in_the_directory(two: Two) -> None:
     a, b = two
     server = a._server

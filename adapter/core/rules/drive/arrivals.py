@@ -2,11 +2,12 @@
 
 What came before is dropped, by its place on the transmission queue it came from. The rest of a unit
 is put together, in one step with the note that it came and from where its topic is to be read
-next. Only if it causes so many copies or acknowledgments that a step cannot have them all, it is
-put in several, each a unit: the rest is new when the same unit is given again, at once. A message
-that its queue does not take goes to the dead-letter queue; where neither takes it, nothing is put
-and noted, an event says so, and the same unit is given again later. This module does not know how a
-message travels.
+next. A unit that has overtaken the one before it is left out, as its source sends both again. Only
+if a unit causes so many copies or acknowledgments that a step cannot have them all, it is put in
+several, each a unit: the rest is new when the same unit is given again, at once. A message that its
+queue does not take goes to the dead-letter queue; where neither takes it, nothing is put and noted,
+an event says so, and the same unit is given again later. This module does not know how a message
+travels.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, as much as a step may, and note that it came; or say that there is
     no room for it.
     """
+    if unit.behind is not None and not qm.arrivals.has(unit.origin, *unit.behind):
+        unit = structs.replace(unit, messages=[], lowest=[])
     plan = Plan(qm, now_ms)
     receiver = receiver_of(qm, unit.source)
     arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)

@@ -53,7 +53,12 @@ class Site:
         self.core: Core = client.core
         self.offsets = itertools.count(1)
 
-    def arrive(self, *messages: Arrival, lowest: tuple[int, int] = (0, 0)) -> list[Record]:
+    def arrive(
+        self,
+        *messages: Arrival,
+        lowest: tuple[int, int] = (0, 0),
+        behind: tuple[int, int, int] | None = None,
+    ) -> list[Record]:
         """Let a unit arrive; return what it caused."""
         unit = ArrivedUnit(
             TOPIC,
@@ -64,6 +69,7 @@ class Site:
             "QMA",
             b"u" * 24,
             [Lowest(0, *lowest)],
+            behind,
         )
         given = inputs.Arrived(unit)
         return self.core.take(self.core.give(given)).records
@@ -608,3 +614,22 @@ def test_an_exception_report_that_has_no_room_beside_its_unit_has_no_data(
     assert report.message.feedback == 2085
     assert len(report.message.body) == reported
     assert at.core.queue("DEAD").depth == 1
+
+
+def test_a_unit_that_has_overtaken_the_one_before_it_is_left_out() -> None:
+    at = site("Q")
+    at.arrive(arrival("b", 2), lowest=(2, 0), behind=(0, 1, 0))
+    assert at.client.get() == []
+    assert at.core.qm.arrivals.position(TOPIC, "topic id") == 1
+    at.arrive(arrival("a", 1))
+    at.arrive(arrival("b", 2), behind=(0, 1, 0))
+    at.arrive(arrival("n", 3, n=7), behind=(0, 2, 0))
+    at.arrive(arrival("c", 4), behind=(0, 3, 7))
+    assert [at.client.get() for _ in range(5)] == [["a"], ["b"], ["n"], ["c"], []]
+
+
+def test_what_a_unit_is_behind_has_arrived_if_its_source_has_it_no_more() -> None:
+    at = site("Q")
+    at.arrive(arrival("c", 3), lowest=(3, 0))
+    at.arrive(arrival("d", 4), behind=(0, 2, 0))
+    assert [at.client.get() for _ in range(2)] == [["c"], ["d"]]

@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,8 @@ from adapter.channel.unit import AnyUnit
 from adapter.client.retry import GotFrom, Retries
 from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
-from adapter.server import credentials
 from tests.drivers import Driver
-from tests.support.passwords import hash_cheaply
+from tests.support.few_rights import as_ann
 
 SOON = adapter.Retry(2, backoff=0.02, jitter=0)
 LATER = adapter.Retry(2, backoff=60)
@@ -250,31 +248,6 @@ def test_who_may_put_by_the_alias_alone_has_it_back_by_that(qm: adapter.Connecti
     assert asked.requests[0].command.queue == "ALIAS"
     with pytest.raises(StopIteration):
         steps.send(None)
-
-
-def users_of(tmp_path: Path) -> dict[str, Any]:
-    """The options of a queue manager that checks what the user ann may do."""
-    credentials.write(tmp_path / "users", {"ann": hash_cheaply("secret")})
-    checked = {"credentials_file": tmp_path / "users", "authorities": True}
-    return checked | {"unix_path": tmp_path / "socket"}
-
-
-@contextmanager
-def as_ann(
-    driver: Driver, tmp_path: Path, *granted: str, **attributes: Any
-) -> Iterator[tuple[adapter.Connection, adapter.Connection]]:
-    """Connect as an operator and as ann, who may do this with queue Q, and put to FAILED."""
-    with (
-        testing.queue_manager("QM1", **users_of(tmp_path)) as manager,
-        adapter.connect(f"unix:{tmp_path / 'socket'}") as operator,
-    ):
-        operator.define_queue("FAILED")
-        operator.define_queue("Q", **attributes)
-        operator.set_authority("SELF", "qmgr", users=["ann"], add=["connect"])
-        operator.set_authority("Q", users=["ann"], add=[*granted])
-        operator.set_authority("FAILED", users=["ann"], add=["put"])
-        with driver.connect(manager.address, user="ann", password="secret") as ann:
-            yield operator, ann
 
 
 @pytest.mark.parametrize("puts", [False, True])

@@ -30,8 +30,8 @@ from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
 from adapter.mqi.message_handles import MessageHandle, MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import (
+    are_compatible,
     has_damaged_properties,
-    has_more,
     properties_of,
     with_properties,
     without_properties,
@@ -527,4 +527,4 @@ def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:
     """Whether properties go in front of a body."""
     if asked & mq.MQGMO_NO_PROPERTIES:
         return False
-    return bool(asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2) or has_more(properties)
+    return bool(asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2) or are_compatible(properties)

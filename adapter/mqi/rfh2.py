@@ -34,6 +34,8 @@ OF_PUBLICATIONS = {
     "MQIsRetained": "mqps.Ret",
 }
 """What the queue manager says of a publication, and where in a header."""
+COMPATIBLE = ("usr.", "mcd.", "jms.", "mqext.")
+"""Folders of properties. Without a folder a property lies in usr."""
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
@@ -50,9 +52,14 @@ PROPERTY_FOLDER = re.compile(r"<(usr|mcd|jms|mq|mqext|mqps|mq_usr)[ />]")
 """The folders that IBM MQ takes for properties, whatever a program wrote them for."""
 
 
-def has_more(properties: Mapping[str, Property]) -> bool:
-    """Whether there are properties of a program: others alone are not worth a header by default."""
-    return any(name not in OF_PUBLICATIONS for name in properties)
+def are_compatible(properties: Mapping[str, Property]) -> bool:
+    """Whether PROPCTL(COMPAT) has a header for properties: if one of them is a program's, in a
+    folder that programs have always had. Else all are left out.
+    """
+    return any(
+        name not in OF_PUBLICATIONS and ("." not in name or name.startswith(COMPATIBLE))
+        for name in properties
+    )
 
 
 def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body: bytes) -> bytes:

@@ -342,6 +342,44 @@ def test_finding_mq_propctl_says_how_properties_reach_programs_that_do_not_say(
     assert queue.get(None, ibmmq.MD(), plain) == b"body"
 
 
+COMPATIBLE = ("", "usr.", "mcd.", "jms.", "mqext.")
+
+
+@pytest.mark.parametrize("folder", [*COMPATIBLE, "shop.", "mqk.", "mq_usr."])
+@pytest.mark.parametrize("control", ["COMPAT", "V6COMPAT", "ALL", "FORCE"])
+def test_only_folders_that_programs_have_always_had_are_compatible(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager, control: str, folder: str
+) -> None:
+    """Else a program that knows no properties gets the body as it was put."""
+    manager.mqsc(f"ALTER QLOCAL(ORDERS) PROPCTL({control})")
+    with manager.connect() as connected:
+        for more in ({}, {"colour": "blue"}):
+            properties = {f"{folder}x": "1", **more}
+            connected.put("ORDERS", b"body", format="MQSTR", properties=properties)
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    md = ibmmq.MD()
+    body = queue.get(None, md)
+    if control in ("ALL", "FORCE") or folder in COMPATIBLE:
+        assert (b"<x>1</x>" in body, md.Format) == (True, CMQC.MQFMT_RF_HEADER_2)
+    else:
+        assert (body, md.Format) == (b"body", CMQC.MQFMT_STRING)
+    assert b"<x>1</x>" in queue.get(), "with one of those folders all of them come"
+
+
+def test_what_was_moved_comes_as_it_was_put(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    moves = "BOTHRESH(1) BOQNAME(FAILED) BOACTION(MOVE)"
+    manager.mqsc(f"DEFINE QLOCAL(FAILED)\nALTER QLOCAL(ORDERS) {moves}")
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(b"body", ibmmq.MD(Format=CMQC.MQFMT_STRING))
+    queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+    qmgr.backout()
+    md, wait = ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=30_000)
+    moved = ibmmq.Queue(qmgr, "FAILED", CMQC.MQOO_INPUT_SHARED)
+    assert (moved.get(None, md, wait), md.Format) == (b"body", CMQC.MQFMT_STRING)
+
+
 WAYS = {
     "AS_Q_DEF": CMQC.MQGMO_PROPERTIES_AS_Q_DEF,
     "IN_HANDLE": CMQC.MQGMO_PROPERTIES_IN_HANDLE,

@@ -13,8 +13,8 @@ from adapter.core.contract.message import MessageData
 from adapter.mqi.rfh2 import (
     FIXED,
     OF_PUBLICATIONS,
+    are_compatible,
     has_damaged_properties,
-    has_more,
     properties_of,
     with_properties,
     without_properties,
@@ -63,8 +63,8 @@ def test_what_is_said_of_a_publication_has_a_folder_of_its_own() -> None:
         b'<mqps><Top>a/b</Top><Sud>x</Sud><Ret dt="boolean">1</Ret></mqps>'
     )
     assert header["usr"].strip() == b"<usr><a>1</a></usr>"
-    assert has_more(said | {"a": "1"})
-    assert not has_more(said), "a program is given no header for what it has not asked for"
+    assert are_compatible(said | {"a": "1"})
+    assert not are_compatible(said), "a program is given no header for what it has not asked for"
 
 
 def message_of(folders: list[str], body: bytes = b"body") -> MessageData:

@@ -88,6 +88,19 @@ def test_a_number_that_came_is_inquired_as_every_type_that_it_may_have_been_set_
 NUMBER_SIZES = {"INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "FLOAT32": 4, "FLOAT64": 8}
 
 
+def test_a_text_that_is_no_text_is_refused_when_it_is_set(qmgr: ibmmq.QueueManager) -> None:
+    """And not by the put, whose reason would not say so."""
+    handle = ibmmq.MessageHandle(qmgr)
+    for value in ("\ud800", "half \udfff"):
+        with pytest.raises(UnicodeEncodeError):
+            handle.properties.set("text", value)
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            handle.properties.get("text")
+        assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=handle.msg_handle))
+
+
 def test_properties_are_walked_through(qmgr: ibmmq.QueueManager) -> None:
     queue = put_with(qmgr, a="1", b="2", c="3")
     found = ibmmq.MessageHandle(qmgr)

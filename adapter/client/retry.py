@@ -384,6 +384,6 @@ def _count_in(
     """Return a message's properties with those of its attempts; None if there is no room."""
     told: dict[str, Property] = {**message.properties, backout.ATTEMPTS: failures}
     if error is not None:
-        text = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
+        text = a.shown_error(error)[:ERROR_LENGTH_MAX]
         told[backout.ERROR] = text.encode("utf-8", "backslashreplace").decode()
     return told if len(told) <= PROPERTIES_MAX else None

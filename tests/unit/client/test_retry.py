@@ -19,6 +19,7 @@ from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
 from tests.drivers import Driver
 from tests.support.few_rights import as_ann
+from tests.support.unprintable import Unprintable
 
 SOON = adapter.Retry(2, backoff=0.02, jitter=0)
 LATER = adapter.Retry(2, backoff=60)
@@ -114,6 +115,26 @@ def test_when_all_attempts_have_failed_it_goes_to_then_with_the_reason(
         "mqk.backout_queue": "Q",
     }
     assert (queue.depth(), queue.status().delayed, qm.queue("OUT").depth()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("puts", [False, True])
+def test_an_exception_without_a_text_is_a_failure_like_any_other(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, puts: bool
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"poison", b"next"])
+
+    def act(message: adapter.Message) -> None:
+        if puts:
+            qm.put("OUT", message)
+        if message.body == b"poison":
+            raise Unprintable
+
+    retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+    assert work(queue, retry, act, timeout=0.5) == [b"poison", b"next", b"poison"]
+    (failed,) = qm.queue("FAILED").browse()
+    assert failed.properties["mqk.error"] == "Unprintable, whose text cannot be made"
+    assert "Unprintable" in caplog.text
 
 
 def test_the_delays_grow(qm: adapter.Connection, caplog: pytest.LogCaptureFixture) -> None:

@@ -231,6 +231,44 @@ def test_an_alias_is_a_queue_like_others(qm: adapter.Connection) -> None:
     assert bodies(qm, "DEAD") == [b"poison"]
 
 
+@pytest.mark.parametrize("name", ["Q", "ALIAS"])
+@pytest.mark.parametrize("said_by", ["then", "backout_requeue_queue", "dead_letter_queue"])
+def test_what_has_failed_does_not_come_back_at_once_whatever_its_queue_is_called(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, said_by: str, name: str
+) -> None:
+    """And goes to the dead-letter queue, if that is another one."""
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.define_object("topic", "T", topic_string="Q")  # a name of another kind
+    qm.define_object("alias", "TOPIC", target="T", target_type="TOPIC")
+    queue, then = qm.queue("Q"), name if said_by == "then" else ""
+    if said_by == "backout_requeue_queue":
+        qm.alter_queue("Q", backout_requeue_queue=name)
+    if said_by == "dead_letter_queue":
+        qm.alter_queue_manager(dead_letter_queue=name)
+    else:
+        qm.alter_queue_manager(dead_letter_queue="")
+    seen: list[bytes] = []
+
+    def act(message: adapter.Message) -> None:
+        seen.append(message.body)
+        if len(seen) < 5:  # at once, and for ever
+            refuse(message.body)(message)
+
+    queue.put(b"1")
+    work(queue, adapter.Retry(0, then=then, backoff_max=60), act)
+    assert (queue.depth(), queue.status().delayed) == (0, 1)
+    assert "nor the dead-letter queue takes it: it is tried again in 60 s" in caplog.text
+    qm.alter_queue_manager(dead_letter_queue="OUT")
+    queue.put(b"2")
+    work(queue, adapter.Retry(0, then=then, backoff_max=60), act)
+    assert bodies(qm, "OUT") == [b"2"]
+    queue.put(b"3")
+    work(queue, adapter.Retry(0, then="TOPIC", backoff_max=60), act)
+    assert (queue.status().delayed, bodies(qm, "OUT")) == (1, [b"2"])
+    assert seen == [b"1", b"2", b"3"]
+    assert queue.status().open_output_count == 1, "the one of its own puts"
+
+
 def test_finding_client_5_what_fails_by_an_alias_goes_to_the_backout_queue_of_its_queue(
     qm: adapter.Connection,
 ) -> None:

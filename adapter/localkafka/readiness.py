@@ -40,7 +40,7 @@ FLOCK = struct.Struct("qqihh" if IS_MACOS else "hhqqi")
 """struct flock: type, whence, start, length and process id, in the order of the system."""
 FLOCK_TYPE, FLOCK_PID = (3, 2) if IS_MACOS else (0, 4)
 FLOCK_OF_READER = (0, 0, 0, fcntl.F_RDLCK, 0) if IS_MACOS else (fcntl.F_RDLCK, 0, 0, 0, 0)
-"""Only a lock that is not shared is in its way: two that ask at once are in nobody's."""
+"""Only a lock that is not shared is in its way. Another process that asks has none."""
 
 
 def await_ready(

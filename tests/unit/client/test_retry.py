@@ -119,7 +119,7 @@ def test_when_all_attempts_have_failed_it_goes_to_then_with_the_reason(
 
 @pytest.mark.parametrize("puts", [False, True])
 def test_an_exception_without_a_text_is_a_failure_like_any_other(
-    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, puts: bool
+    qm: adapter.Connection, puts: bool
 ) -> None:
     queue = qm.queue("Q")
     queue.put_many([b"poison", b"next"])
@@ -134,7 +134,6 @@ def test_an_exception_without_a_text_is_a_failure_like_any_other(
     assert work(queue, retry, act, timeout=0.5) == [b"poison", b"next", b"poison"]
     (failed,) = qm.queue("FAILED").browse()
     assert failed.properties["mqk.error"] == "Unprintable, whose text cannot be made"
-    assert "Unprintable" in caplog.text
 
 
 def test_the_delays_grow(qm: adapter.Connection, caplog: pytest.LogCaptureFixture) -> None:
@@ -236,18 +235,13 @@ def test_an_alias_is_a_queue_like_others(qm: adapter.Connection) -> None:
 def test_what_has_failed_does_not_come_back_at_once_whatever_its_queue_is_called(
     qm: adapter.Connection, caplog: pytest.LogCaptureFixture, said_by: str, name: str
 ) -> None:
-    """And goes to the dead-letter queue, if that is another one."""
     qm.define_object("alias", "ALIAS", target="Q")
     qm.define_object("topic", "T", topic_string="Q")  # a name of another kind
     qm.define_object("alias", "TOPIC", target="T", target_type="TOPIC")
-    queue, then = qm.queue("Q"), name if said_by == "then" else ""
-    if said_by == "backout_requeue_queue":
-        qm.alter_queue("Q", backout_requeue_queue=name)
-    if said_by == "dead_letter_queue":
-        qm.alter_queue_manager(dead_letter_queue=name)
-    else:
-        qm.alter_queue_manager(dead_letter_queue="")
-    seen: list[bytes] = []
+    queue, named = qm.queue("Q"), {said_by: name}
+    qm.alter_queue("Q", backout_requeue_queue=named.get("backout_requeue_queue", ""))
+    qm.alter_queue_manager(dead_letter_queue=named.get("dead_letter_queue", ""))
+    retry, seen = adapter.Retry(0, then=named.get("then", ""), backoff_max=60), list[bytes]()
 
     def act(message: adapter.Message) -> None:
         seen.append(message.body)
@@ -255,12 +249,12 @@ def test_what_has_failed_does_not_come_back_at_once_whatever_its_queue_is_called
             refuse(message.body)(message)
 
     queue.put(b"1")
-    work(queue, adapter.Retry(0, then=then, backoff_max=60), act)
+    work(queue, retry, act)
     assert (queue.depth(), queue.status().delayed) == (0, 1)
     assert "nor the dead-letter queue takes it: it is tried again in 60 s" in caplog.text
     qm.alter_queue_manager(dead_letter_queue="OUT")
     queue.put(b"2")
-    work(queue, adapter.Retry(0, then=then, backoff_max=60), act)
+    work(queue, retry, act)
     assert bodies(qm, "OUT") == [b"2"]
     queue.put(b"3")
     work(queue, adapter.Retry(0, then="TOPIC", backoff_max=60), act)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+from contextlib import suppress
 
 from adapter.aio.channel import TaskChannel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import close_request
+from adapter.client.handles import IN_ORDER
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.core.contract import commands as c
-from adapter.errors import NotOpen
+from adapter.errors import NotAuthorized, NotOpen
 
 SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
@@ -81,7 +83,8 @@ class TaskHandles:
         self._channel = channel
         self._selection = selection
         self._open: dict[int, Handle] = {}
-        self._output = c.OUTPUT
+        self._in_order = c.OUTPUT | c.SET_CONTEXT
+        """The modes of the handle for what is put in logical order."""
         weakref.finalize(self, channel.let_go, self._open).atexit = False
 
     def check_open(self, name: str) -> None:
@@ -90,19 +93,20 @@ class TaskHandles:
         if self.is_closing:
             raise NotOpen(self._closed.format(name=name), name)
 
-    async def get(self, name: str, modes: int) -> Handle:
-        """Return an open handle of a queue, opening it if need be."""
-        handle = self._open.get(modes)
+    async def get(self, name: str, modes: int, use: int = 0) -> Handle:
+        """Return an open handle of a queue, opening it if need be. use: 0 or IN_ORDER."""
+        key = modes | use
+        handle = self._open.get(key)
         if handle is not None and handle.is_open:
             return handle
         async with self.lock:
             self.check_open(name)
-            handle = self._open.get(modes)
+            handle = self._open.get(key)
             if handle is None or not handle.is_open:
                 if handle is not None and handle.queue != name:
                     handle = None  # a subscription has another queue now
                 handle = await self._open_new(name, modes, handle)
-                self._open[modes] = handle
+                self._open[key] = handle
         self.check_open(name)
         return handle
 
@@ -112,14 +116,15 @@ class TaskHandles:
         return await open_handle(self._channel, name, modes, handle, chosen)
 
     async def output(self, name: str, options: int) -> Handle:
-        """Return an open handle for a put with these options.
-
-        Once a put sets the context, or is in logical order, all go by a handle that may do both:
-        what is put in logical order has to go by one.
-        """
-        if options:
-            self._output = c.OUTPUT | c.SET_CONTEXT
-        return await self.get(name, self._output)
+        """Return an open handle for a put with these options; see QueueHandles.output()."""
+        modes = c.OUTPUT | options & c.SET_CONTEXT
+        if options & c.LOGICAL_ORDER:
+            with suppress(NotAuthorized):
+                return await self.get(name, self._in_order, IN_ORDER)
+            handle = await self.get(name, modes, IN_ORDER)
+            self._in_order = modes
+            return handle
+        return await self.get(name, modes)
 
     def add(self, handle: Handle) -> None:
         """Have close() close a handle that was not opened here."""

@@ -61,6 +61,14 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
 
 
+def shown_error(error: BaseException) -> str:
+    """Return the type and the text of what a program has raised: it may have no text at all."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 -- what a program raises when it is asked
+        return f"{type(error).__name__}, whose text cannot be made"
+
+
 def as_body(body: object) -> bytes:
     """Take bytes, or text as UTF-8."""
     if type(body) is bytes:

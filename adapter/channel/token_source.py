@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from adapter.channel.arguments import shown_error
 from adapter.errors import Error, InvalidOption, InvalidType
 from adapter.wire.frames import TOKEN_LENGTH_MAX
 
@@ -58,7 +59,7 @@ class TokenSource:
         except Error as error:
             return error
         except Exception as error:  # noqa: BLE001 -- it is the program's function
-            return InvalidOption(f"token: the function raised {type(error).__name__}: {error}")
+            return InvalidOption(f"token: the function raised {shown_error(error)}")
 
 
 def source_of(given: Token | None, *, has_password: bool = False) -> TokenSource | None:

@@ -6,6 +6,7 @@ This module does not know what is put or got by a handle.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import ClassVar, Final, Literal, get_args
 
 from adapter.channel import arguments as a
@@ -16,7 +17,7 @@ from adapter.channel.requests import Handle
 from adapter.channel.verbs import close_handles, leave_open, open_handle
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.core.contract import commands as c
-from adapter.errors import InvalidOption, NotOpen
+from adapter.errors import InvalidOption, NotAuthorized, NotOpen
 
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
 _MODES: Final = {
@@ -27,6 +28,8 @@ _MODES: Final = {
 }
 LOOK_S: Final = 0.2
 """A loop that pauses looks so often whether its connection was closed."""
+IN_ORDER: Final = 1 << 32
+"""Beside its modes, of the handle for logical order: other puts by it would end its group."""
 _SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
@@ -53,7 +56,8 @@ class QueueHandles:
         self.closing = Flag()
         self._selection = selection
         self._open: dict[int, Handle] = {}
-        self._output = c.OUTPUT
+        self._in_order = c.OUTPUT | c.SET_CONTEXT
+        """The modes of the handle for what is put in logical order."""
 
     def __del__(self) -> None:
         if getattr(self, "_open", None):  # else nothing is open, or a signal handler has raised
@@ -65,29 +69,30 @@ class QueueHandles:
         if self.closing.is_set():
             raise NotOpen(self._closed.format(name=name), name)
 
-    def get(self, name: str, modes: int) -> Handle:
-        """Return an open handle of a queue, opening it if need be."""
-        handle = self._open.get(modes)
+    def get(self, name: str, modes: int, use: int = 0) -> Handle:
+        """Return an open handle of a queue, opening it if need be. use: 0 or IN_ORDER."""
+        key = modes | use
+        handle = self._open.get(key)
         if handle is not None and handle.is_open:
             return handle
         self._channel.refuse_reentry(self.lock)
         with self.lock:
             self.check_open(name)
-            handle = self._open.get(modes)
+            handle = self._open.get(key)
             if handle is None or not handle.is_open:
                 if handle is None or handle.queue != name:  # a subscription has another queue now
                     handle = self._new(name, modes)
-                self._keep_open(name, modes, handle)
+                self._keep_open(name, key, handle)
         if self.closing.is_set():  # by a signal handler meanwhile, which could not wait for this
             self.close()
             self.check_open(name)
         return handle
 
-    def _keep_open(self, name: str, modes: int, handle: Handle) -> None:
+    def _keep_open(self, name: str, key: int, handle: Handle) -> None:
         """Open a queue, under a new handle or one that has lost it."""
         try:
             self._open_by(name, handle)
-            self._open[modes] = handle
+            self._open[key] = handle
         except BaseException as error:
             if self._channel.was_interrupted(error):
                 leave_open(self._channel, [handle])
@@ -102,14 +107,20 @@ class QueueHandles:
         open_handle(self._channel, name, handle.modes, handle)
 
     def output(self, name: str, options: int) -> Handle:
-        """Return an open handle for a put with these options.
+        """Return an open handle for a put with these options: it may set the context that the put
+        asks for, and no more.
 
-        Once a put sets the context, or is in logical order, all go by a handle that may do both:
-        what is put in logical order has to go by one.
+        What is put in logical order has to go by one handle of its own, whatever a later message of
+        the group says of who has put it. So that one may set all context, if the user may.
         """
-        if options:
-            self._output = c.OUTPUT | c.SET_CONTEXT
-        return self.get(name, self._output)
+        modes = c.OUTPUT | options & c.SET_CONTEXT
+        if options & c.LOGICAL_ORDER:
+            with suppress(NotAuthorized):
+                return self.get(name, self._in_order, IN_ORDER)
+            handle = self.get(name, modes, IN_ORDER)
+            self._in_order = modes
+            return handle
+        return self.get(name, modes)
 
     def add(self, handle: Handle) -> None:
         """Have close() close a handle that a browse which waits has opened for itself."""

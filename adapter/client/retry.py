@@ -21,6 +21,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
 
@@ -28,9 +29,14 @@ from msgspec import Struct
 
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import Handle
+from adapter.channel.requests import FROM_START, Handle, open_request
 from adapter.channel.unit import UnitBooks
-from adapter.channel.verbs import dead_letter_answer, dead_letter_question, get_request
+from adapter.channel.verbs import (
+    close_request,
+    dead_letter_answer,
+    dead_letter_question,
+    get_request,
+)
 from adapter.client.aside import put_aside
 from adapter.client.conversion import incoming
 from adapter.client.message import Message
@@ -46,7 +52,7 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import PROPERTIES_MAX, Property, with_properties
-from adapter.core.contract.results import Messages, Objects
+from adapter.core.contract.results import Done, Messages, Objects, Opened
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
 from adapter.errors import (
     BackedOut,
@@ -305,13 +311,13 @@ class Retries:
         target = self._policy.then or (yield from _backout_queue(source.queue))
         more = {backout.REASON: backout.RETRIES_USED_UP, backout.QUEUE: source.queue}
         properties = message.properties if told is None else with_properties(told, more)
-        if target and target != source.queue:
+        if target and not (yield from self._leads_to(source, target)):
             problem = yield from self._offer(unit, target, message, properties, 0)
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
         dead = yield from _dead_letter_queue(self._channel)
-        if not dead or dead in (target, source.queue):
+        if dead in ("", target) or (yield from self._leads_to(source, dead)):
             return ""
         header = self._header(source)
         try:
@@ -323,6 +329,19 @@ class Retries:
             log.warning("the dead-letter queue does not take a message that failed: %s", problem)
             return ""
         return dead
+
+    def _leads_to(self, source: GotFrom, target: str) -> UnitSteps[bool]:
+        """Whether a name is that of the queue that messages came from, perhaps as its alias: there
+        what has failed would come back at once.
+        """
+        if target == source.queue:
+            return True
+        handle = self._channel.new_handle(target, c.OUTPUT | c.EXISTING)
+        opening, closing = open_request(handle, FROM_START), close_request(handle)
+        with suppress(Error):  # that the put to it says
+            yield Exchange([opening, closing], closing, Done, opening, is_inside=False)
+        opened = opening.answer
+        return isinstance(opened, Opened) and not opened.is_topic and opened.queue == source.queue
 
     def _header(self, source: GotFrom) -> DeadLetter:
         put_date, put_time = stamps(int(time.time() * 1000))
@@ -384,6 +403,6 @@ def _count_in(
     """Return a message's properties with those of its attempts; None if there is no room."""
     told: dict[str, Property] = {**message.properties, backout.ATTEMPTS: failures}
     if error is not None:
-        text = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
+        text = a.shown_error(error)[:ERROR_LENGTH_MAX]
         told[backout.ERROR] = text.encode("utf-8", "backslashreplace").decode()
     return told if len(told) <= PROPERTIES_MAX else None

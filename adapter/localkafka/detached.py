@@ -1,7 +1,8 @@
 """A local Kafka that outlives the program that starts it: start, stop, status.
 
-A file in the data folder says where it listens. Whether it runs is told by the lock that a broker
-holds on its data, never by a process id alone: ids are used again.
+A file in the data folder says where it listens, and which processes were started. Such a process
+runs, and is signalled, as long as it holds a broker's lock on its data: ids are used again, and the
+brokers of another program may have been started on the folder since.
 """
 
 import os
@@ -134,7 +135,7 @@ def status(data_dir: str | Path | None = None) -> Status:
     alive = {
         number: pid
         for number, pid in started.pids.items()
-        if readiness.is_in_use(_data(folder, number))
+        if readiness.holder_of(_data(folder, number)) == pid
     }
     return Status(
         running=bool(alive),

@@ -59,8 +59,8 @@ def require_startable(plans: Sequence[BrokerPlan]) -> None:
     for plan in plans:
         if is_in_use(plan.data):
             raise LocalKafkaError(
-                f"another Kafka is running on {plan.folder.parent}: stop it (mqk kafka stop), or "
-                "use another data folder"
+                f"another Kafka is running on {plan.folder.parent}: stop it (mqk kafka stop, or "
+                "the program that has started it), or use another data folder"
             )
         require_free(plan.port, f"broker {plan.number}")
         require_free(plan.controller_port, f"the controller of broker {plan.number}")

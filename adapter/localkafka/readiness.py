@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import socket
+import struct
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,6 +35,12 @@ REQUEST_TIMEOUT_S, REQUEST_TIMEOUT_S_MAX = 2.0, 30.0
 """For the first answer, and each time twice as long: a machine that is short of processors would
 never answer a client that is given up each time before its answer has come."""
 POLL_S = 0.02
+IS_MACOS = sys.platform == "darwin"
+FLOCK = struct.Struct("qqihh" if IS_MACOS else "hhqqi")
+"""struct flock: type, whence, start, length and process id, in the order of the system."""
+FLOCK_TYPE, FLOCK_PID = (3, 2) if IS_MACOS else (0, 4)
+FLOCK_OF_READER = (0, 0, 0, fcntl.F_RDLCK, 0) if IS_MACOS else (fcntl.F_RDLCK, 0, 0, 0, 0)
+"""Only a lock that is not shared is in its way. Another process that asks has none."""
 
 
 def await_ready(
@@ -136,6 +144,18 @@ def is_in_use(data: Path) -> bool:
         except OSError:
             return True
     return False
+
+
+def holder_of(data: Path) -> int | None:
+    """Return the id of the process that holds a broker's lock on this data; None if none does."""
+    try:
+        lock = (data / ".lock").open("rb")
+    except FileNotFoundError:
+        return None
+    with lock:
+        held = fcntl.fcntl(lock, fcntl.F_GETLK, FLOCK.pack(*FLOCK_OF_READER))
+    fields = FLOCK.unpack(held)
+    return None if fields[FLOCK_TYPE] == fcntl.F_UNLCK else fields[FLOCK_PID]
 
 
 def await_unused(data: Path, timeout_s: float) -> bool:

@@ -30,8 +30,9 @@ from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
 from adapter.mqi.message_handles import MessageHandle, MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import (
+    are_compatible,
     has_damaged_properties,
-    has_more,
+    header_of,
     properties_of,
     with_properties,
     without_properties,
@@ -248,7 +249,7 @@ def _seen(session: MqiSession, delivered: Delivered, plan: GetPlan) -> Delivered
         return delivered
     in_header: dict[str, Property] = {}
     if plan.taker is None:
-        others = _others(message, properties_of(message))
+        others = _others(message, properties_of(header_of(message)))
         in_header = others if _wants_header(others, plan.form) else in_header
     return transmission.seen(session.channel.queue_manager, delivered, in_header)
 
@@ -498,14 +499,15 @@ def _body(
     """
     message, md, form = delivered.message, plan.md, plan.form
     body, warning = message.body, 0
-    own = properties_of(message)
+    header = header_of(message)
+    own = properties_of(header)
     others = _others(message, own)
     if plan.taker is not None:
         plan.taker.take(message.properties)
-        warning = mq.MQRC_RFH_FORMAT_ERROR if has_damaged_properties(message) else 0
-    if form & mq.MQGMO_NO_PROPERTIES or (own and plan.taker is not None):
-        all_folders = bool(form & mq.MQGMO_NO_PROPERTIES)
-        body = without_properties(md, message, all_folders=all_folders)
+        warning = mq.MQRC_RFH_FORMAT_ERROR if has_damaged_properties(header) else 0
+    is_without = bool(form & mq.MQGMO_NO_PROPERTIES)
+    if header is not None and (is_without or (own and plan.taker is not None)):
+        body = without_properties(md, header, all_folders=is_without)
     if form & mq.MQGMO_CONVERT:
         body, unconverted = convert(md, body, *representation)
         warning = unconverted or warning
@@ -527,4 +529,4 @@ def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:
     """Whether properties go in front of a body."""
     if asked & mq.MQGMO_NO_PROPERTIES:
         return False
-    return bool(asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2) or has_more(properties)
+    return bool(asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2) or are_compatible(properties)

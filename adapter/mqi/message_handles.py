@@ -120,11 +120,13 @@ class MessageHandles:
     def delete(self, connection: int, number: int) -> None:
         """MQDLTMH."""
         self.get(number, connection)
-        del self._handles[number]
+        self._handles.pop(number, None)  # it may be forgotten meanwhile
 
     def forget(self, connection: int) -> None:
-        """A connection has ended: its handles go with it."""
-        self._handles = {n: h for n, h in self._handles.items() if h.connection != connection}
+        """A connection has ended: its handles go with it. Other threads make some meanwhile."""
+        for number, handle in list(self._handles.items()):
+            if handle.connection == connection:
+                self._handles.pop(number, None)
 
     def properties_to_put(
         self, connection: int, original: int, new: int

@@ -56,14 +56,19 @@ class PropertyVerbs:
         value: Any,
         length: int,
     ) -> None:
-        """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
+        """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it.
+
+        Raises what the C module does, which writes a text as UTF-8: TypeError, UnicodeEncodeError.
+        """
         fields, described = structs.MQSMPO.read(smpo), structs.MQPD.read(pd)
         self._check_connection(hconn)
         structs.MQPD.confirm(described)
         if structs.MQSMPO.confirm(fields)["Options"]:
             raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
-        if kind == mq.MQTYPE_STRING and not isinstance(value, str):
-            raise TypeError(f"the value of a text property is a str, not {value!r}")
+        if kind == mq.MQTYPE_STRING:
+            if not isinstance(value, str):
+                raise TypeError(f"the value of a text property is a str, not {value!r}")
+            value.encode()
         if length >= 0 and isinstance(value, (str, bytes)):
             value = value[:length]
         self._messages.set(hconn, hmsg, buffer(name).decode("utf-8", "replace"), kind, value)

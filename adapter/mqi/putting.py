@@ -20,7 +20,7 @@ from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.opening import alternate_user, close_object, open_object, topic_handle
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
-from adapter.mqi.rfh2 import properties_of
+from adapter.mqi.rfh2 import header_of, properties_of
 from adapter.mqi.session import TOPIC, MqiSession, Object
 
 Put = tuple[bytes, bytes, int, int]
@@ -206,7 +206,7 @@ def _message(
             handles.get(original or new, session.number)
             original = 0  # a reply has no property of its request, as MQCOPY_DEFAULT says
         message.properties = handles.properties_to_put(session.number, original, new)
-    in_header = properties_of(message)
+    in_header = properties_of(header_of(message))
     if in_header:
         message.properties = in_header | (message.properties or {})
     if message.properties and len(message.properties) > PROPERTIES_MAX:

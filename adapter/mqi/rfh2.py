@@ -20,8 +20,9 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.character_sets import CCSID_UTF_8, codec_of
-from adapter.core.contract.message import MessageData, Property
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData, Property
 from adapter.core.mq_layouts.blank_padded import pad
+from adapter.mqi.property_names import NAME_LENGTH_MAX
 from adapter.mqi.representation import Representation
 
 FIXED = struct.Struct("<4siiii8sii")
@@ -34,6 +35,8 @@ OF_PUBLICATIONS = {
     "MQIsRetained": "mqps.Ret",
 }
 """What the queue manager says of a publication, and where in a header."""
+COMPATIBLE = ("usr.", "mcd.", "jms.", "mqext.")
+"""Folders of properties. Without a folder a property lies in usr."""
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
@@ -43,16 +46,23 @@ UNWRITTEN = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that a reader of XML refuses or, as a carriage return, changes."""
 PLANES = range(0x4_0000, 0x11_0000, 0x1_0000)
 """Where such characters may be while a folder is read: planes of which texts hardly have any."""
-TEXT = re.compile(r">[^<>]*")
+TEXT = re.compile(r">[^<>]+")
 REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
 SURROGATES = range(0xD800, 0xE000)
+NAMES_LENGTH_MAX = PROPERTIES_MAX * NAME_LENGTH_MAX
+"""Of all properties of a header: names that begin alike are far longer than what says them."""
 PROPERTY_FOLDER = re.compile(r"<(usr|mcd|jms|mq|mqext|mqps|mq_usr)[ />]")
 """The folders that IBM MQ takes for properties, whatever a program wrote them for."""
 
 
-def has_more(properties: Mapping[str, Property]) -> bool:
-    """Whether there are properties of a program: others alone are not worth a header by default."""
-    return any(name not in OF_PUBLICATIONS for name in properties)
+def are_compatible(properties: Mapping[str, Property]) -> bool:
+    """Whether PROPCTL(COMPAT) has a header for properties: if one of them is a program's, in a
+    folder that programs have always had. Else all are left out.
+    """
+    return any(
+        name not in OF_PUBLICATIONS and ("." not in name or name.startswith(COMPATIBLE))
+        for name in properties
+    )
 
 
 def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body: bytes) -> bytes:
@@ -129,8 +139,18 @@ def _as_name(tag: str) -> str:
     return ESCAPED.sub(letter, tag)
 
 
+class Folder(Struct):
+    """A folder of a header: its bytes, its text, and the properties that it says if it is a folder
+    usr; None of one that is another, or damaged.
+    """
+
+    raw: bytes
+    text: str
+    properties: dict[str, Property] | None
+
+
 class Rfh2Header(Struct):
-    """A header that a program wrote. folders: with the text of each; rest: what is behind it."""
+    """A header that a program wrote. rest: what is behind it."""
 
     order: str
     encoding: int
@@ -138,28 +158,29 @@ class Rfh2Header(Struct):
     format: bytes
     flags: int
     names_ccsid: int
-    folders: list[tuple[bytes, str]]
+    folders: list[Folder]
     rest: bytes
 
 
-def properties_of(message: MessageData) -> dict[str, Property]:
+def properties_of(header: Rfh2Header | None) -> dict[str, Property]:
     """Return what the folders usr of a message's own header say; nothing without one."""
-    header = _header_of(message)
     found: dict[str, Property] = {}
-    for _, text in header.folders if header is not None else ():
-        found |= _read(text) or {}
+    for folder in header.folders if header is not None else ():
+        found |= folder.properties or {}
     return found
 
 
-def has_damaged_properties(message: MessageData) -> bool:
+def has_damaged_properties(header: Rfh2Header | None) -> bool:
     """Whether a folder usr of a message's own header cannot be read."""
-    header = _header_of(message)
     folders = header.folders if header is not None else ()
-    return any(_is_usr(text) and _read(text) is None for _, text in folders)
+    return any(_is_usr(one.text) and one.properties is None for one in folders)
 
 
-def _read(text: str) -> dict[str, Property] | None:
-    """Return the properties of a folder usr; None of one that is another, or damaged."""
+def _read(text: str, room: int) -> dict[str, Property] | None:
+    """Return the properties of a folder usr; None of one that is another, or damaged.
+
+    room: characters that their names may have.
+    """
     if not _is_usr(text) or "<!" in text:  # entities could make much of little
         return None
     try:
@@ -172,15 +193,19 @@ def _read(text: str) -> dict[str, Property] | None:
         before, one = inner.pop()
         name = before + _as_name(one.tag)
         if len(one):
-            inner += [(f"{name}.", child) for child in reversed(one)]
+            before = f"{name}."
+            inner += [(before, child) for child in reversed(one)]
         else:
             found[name] = _value(one)
+            room -= len(name)
+        if len(name) > NAME_LENGTH_MAX or room < 0:
+            return None
     return found
 
 
 def _parse(text: str) -> ElementTree.Element:
     """Read a folder, of which each character stays as it is. ParseError, ValueError."""
-    used = {ord(one) & ~0xFFFF for one in text}
+    used = {ord(one) & ~0xFFFF for one in set(text)}
     plane = next((one for one in PLANES if one not in used), 0)
     held = TEXT.sub(lambda found: _hold(found[0], plane), text) if plane else text
     (folder,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{held}</all>')  # noqa: S314
@@ -201,17 +226,14 @@ def _hold(text: str, plane: int) -> str:
     return UNWRITTEN.sub(lambda found: chr(plane + ord(found[0])), REFERENCE.sub(referred, text))
 
 
-def without_properties(md: dict[str, Any], message: MessageData, *, all_folders: bool) -> bytes:
-    """Return a body without the folder usr of its header; without the header if that was all.
+def without_properties(md: dict[str, Any], header: Rfh2Header, *, all_folders: bool) -> bytes:
+    """Return what is behind a header, and before it the header if it has more than a folder usr.
 
     all_folders: without the other folders of properties too, such as those of JMS. A folder usr
     that cannot be read stays: what it says is nowhere else. The MQMD is told what the body begins
     with then.
     """
-    header = _header_of(message)
-    if header is None:
-        return message.body
-    kept = [raw for raw, text in header.folders if not _is_gone(text, all_folders)]
+    kept = [one.raw for one in header.folders if not _is_gone(one, all_folders)]
     if not kept:
         md["Format"], md["Encoding"] = header.format, header.encoding
         if header.ccsid > 0:  # else that of the header, as MQCCSI_INHERIT says
@@ -232,7 +254,7 @@ def without_properties(md: dict[str, Any], message: MessageData, *, all_folders:
     return head + data + header.rest
 
 
-def _header_of(message: MessageData) -> Rfh2Header | None:
+def header_of(message: MessageData) -> Rfh2Header | None:
     """Read the header that a body begins with; None if it begins with another, or a damaged one."""
     body = message.body
     if message.format.rstrip(" ") != FORMAT or len(body) < FIXED.size:
@@ -245,23 +267,26 @@ def _header_of(message: MessageData) -> Rfh2Header | None:
     if ident != b"RFH " or version != VERSION or not fits or codec is None:
         return None
     folders = []
-    at = FIXED.size
+    at, room = FIXED.size, NAMES_LENGTH_MAX
     while at < length:
         size = struct.unpack_from(f"{order}i", body, at)[0] if at + 4 <= length else -1
         at += 4
         if size < 0 or at + size > length:
             return None
         raw = body[at : at + size]
-        folders.append((raw, raw.decode(codec, "replace").strip("\0 ")))
+        text = raw.decode(codec, "replace").strip("\0 ")
+        properties = _read(text, room)
+        room -= sum(map(len, properties or ()))
+        folders.append(Folder(raw, text, properties))
         at += size
     return Rfh2Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
 
 
-def _is_gone(text: str, all_folders: bool) -> bool:
+def _is_gone(folder: Folder, all_folders: bool) -> bool:
     """Whether a folder is taken off."""
-    if _is_usr(text):
-        return _read(text) is not None
-    return all_folders and bool(PROPERTY_FOLDER.match(text))
+    if _is_usr(folder.text):
+        return folder.properties is not None
+    return all_folders and bool(PROPERTY_FOLDER.match(folder.text))
 
 
 def _is_usr(text: str) -> bool:

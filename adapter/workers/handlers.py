@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adapter.aio import connection as aio
+from adapter.channel.arguments import shown_error
 from adapter.client.connection import Connection
 from adapter.client.message import Message
 from adapter.client.work import WorkBooks
@@ -62,8 +63,7 @@ def load(named: str) -> Handler:
         found: Any = importlib.import_module(module)
     except (Exception, SystemExit) as problem:
         raise InvalidOption(
-            f"module {module} cannot be imported: {type(problem).__name__}: {problem}"
-            f"{_where(problem)}"
+            f"module {module} cannot be imported: {shown_error(problem)}{_where(problem)}"
         ) from problem
     for part in path.split("."):
         if not hasattr(found, part):

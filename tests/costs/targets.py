@@ -111,7 +111,7 @@ def read_properties(given: bytes) -> None:
     head = b"RFH " + (2).to_bytes(4, "big") + (36 + 4 + size).to_bytes(4, "big")
     head += (273).to_bytes(4, "big") + (1208).to_bytes(4, "big") + b"        " + bytes(4)
     body = head + (1208).to_bytes(4, "big") + size.to_bytes(4, "big") + given
-    rfh2.properties_of(MessageData(body=body, format="MQHRF2", encoding=273))
+    rfh2.header_of(MessageData(body=body, format="MQHRF2", encoding=273))
 
 
 def read_tree(given: bytes) -> None:

@@ -88,6 +88,19 @@ def test_a_number_that_came_is_inquired_as_every_type_that_it_may_have_been_set_
 NUMBER_SIZES = {"INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "FLOAT32": 4, "FLOAT64": 8}
 
 
+def test_a_text_that_is_no_text_is_refused_when_it_is_set(qmgr: ibmmq.QueueManager) -> None:
+    """And not by the put, whose reason would not say so."""
+    handle = ibmmq.MessageHandle(qmgr)
+    for value in ("\ud800", "half \udfff"):
+        with pytest.raises(UnicodeEncodeError):
+            handle.properties.set("text", value)
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            handle.properties.get("text")
+        assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=handle.msg_handle))
+
+
 def test_properties_are_walked_through(qmgr: ibmmq.QueueManager) -> None:
     queue = put_with(qmgr, a="1", b="2", c="3")
     found = ibmmq.MessageHandle(qmgr)
@@ -340,6 +353,44 @@ def test_finding_mq_propctl_says_how_properties_reach_programs_that_do_not_say(
     assert queue.get(None, ibmmq.MD(), gmo)[:4] == with_handle[:4]
     plain = ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)
     assert queue.get(None, ibmmq.MD(), plain) == b"body"
+
+
+COMPATIBLE = ("", "usr.", "mcd.", "jms.", "mqext.")
+
+
+@pytest.mark.parametrize("folder", [*COMPATIBLE, "shop.", "mqk.", "mq_usr."])
+@pytest.mark.parametrize("control", ["COMPAT", "V6COMPAT", "ALL", "FORCE"])
+def test_only_folders_that_programs_have_always_had_are_compatible(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager, control: str, folder: str
+) -> None:
+    """Else a program that knows no properties gets the body as it was put."""
+    manager.mqsc(f"ALTER QLOCAL(ORDERS) PROPCTL({control})")
+    with manager.connect() as connected:
+        for more in ({}, {"colour": "blue"}):
+            properties = {f"{folder}x": "1", **more}
+            connected.put("ORDERS", b"body", format="MQSTR", properties=properties)
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    md = ibmmq.MD()
+    body = queue.get(None, md)
+    if control in ("ALL", "FORCE") or folder in COMPATIBLE:
+        assert (b"<x>1</x>" in body, md.Format) == (True, CMQC.MQFMT_RF_HEADER_2)
+    else:
+        assert (body, md.Format) == (b"body", CMQC.MQFMT_STRING)
+    assert b"<x>1</x>" in queue.get(), "with one of those folders all of them come"
+
+
+def test_what_was_moved_comes_as_it_was_put(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    moves = "BOTHRESH(1) BOQNAME(FAILED) BOACTION(MOVE)"
+    manager.mqsc(f"DEFINE QLOCAL(FAILED)\nALTER QLOCAL(ORDERS) {moves}")
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(b"body", ibmmq.MD(Format=CMQC.MQFMT_STRING))
+    queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+    qmgr.backout()
+    md, wait = ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=30_000)
+    moved = ibmmq.Queue(qmgr, "FAILED", CMQC.MQOO_INPUT_SHARED)
+    assert (moved.get(None, md, wait), md.Format) == (b"body", CMQC.MQFMT_STRING)
 
 
 WAYS = {

@@ -1,12 +1,19 @@
 """A message as programs see it: its body, and its dead-letter header, which is a field."""
 
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import adapter
 from adapter.cli.messages import as_json
 from adapter.client.conversion import outgoing
 from adapter.core.mq_layouts.dead_letter import from_dlh
-from adapter.errors import InvalidOption, InvalidType
+from adapter.errors import InvalidOption, InvalidType, NotAuthorized, NotOpenForSetIdentity
+from tests.drivers import Driver
+from tests.support.few_rights import as_ann
 
 HEADER = adapter.DeadLetter(reason=2053, destination="ORDERS", destination_queue_manager="QM1")
 
@@ -121,6 +128,60 @@ def test_a_group_goes_on_whoever_has_put_its_messages(qm: adapter.Connection) ->
     assert [one.group_seq for one in found] == [1, 2, 3]
     assert len({one.group_id for one in found}) == 1
     assert [one.user == "alice" for one in found] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("rights", "may_set"),
+    [
+        ([], ()),
+        (["setid"], ("user",)),
+        (["setid", "setall"], ("user", "application")),
+    ],
+)
+def test_a_put_needs_the_rights_of_what_it_asks_and_no_other(
+    driver: Driver, tmp_path: Path, rights: list[str], may_set: tuple[str, ...]
+) -> None:
+    with as_ann(driver, tmp_path, "put", *rights) as (operator, ann):
+        operator.set_authority("SELF", "qmgr", users=["ann"], add=rights or ["connect"])
+        queue = ann.queue("Q")
+        for field in ("user", "application"):
+            said: dict[str, Any] = {field: "another"}
+            for put in (queue.put, partial(ann.put, "Q")):
+                with nullcontext() if field in may_set else pytest.raises(NotAuthorized):
+                    put("said", **said)
+            if field not in may_set:
+                with pytest.raises(NotAuthorized):
+                    queue.request("said", timeout=0, **said)
+            queue.put("plain")  # whatever was refused before
+            assert queue.put_many(["plain"]) == 1
+        found = [(one.user == "another", one.application == "another") for one in take(operator)]
+        expected = []
+        for field in ("user", "application"):
+            expected += [(field == "user", field == "application")] * 2 * (field in may_set)
+            expected += [(False, False)] * 2
+        assert found == expected
+
+
+def test_a_group_in_logical_order_needs_no_right_but_to_put(driver: Driver, tmp_path: Path) -> None:
+    with as_ann(driver, tmp_path, "put") as (operator, ann):
+        queue = ann.queue("Q")
+        with ann.unit():
+            queue.put("a", logical_order=True)
+            queue.put("alone")
+            queue.put("b", logical_order=True, last_in_group=True)
+        with pytest.raises(NotOpenForSetIdentity):
+            queue.put("c", logical_order=True, user="bob")
+        queue.put("d")
+        found = take(operator)
+        assert [one.body for one in found] == [b"a", b"alone", b"b", b"d"]
+        assert [one.group_seq for one in found] == [1, 1, 2, 1]
+        assert found[0].group_id == found[2].group_id != found[1].group_id
+
+
+def take(qm: adapter.Connection) -> list[adapter.Message]:
+    """Get all there is on the queue."""
+    with qm.queue("Q") as queue:
+        return list(iter(queue.get, None))
 
 
 def test_a_put_may_say_who_has_put_the_message(qm: adapter.Connection) -> None:

@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ from adapter.channel.unit import AnyUnit
 from adapter.client.retry import GotFrom, Retries
 from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
-from adapter.server import credentials
 from tests.drivers import Driver
-from tests.support.passwords import hash_cheaply
+from tests.support.few_rights import as_ann
+from tests.support.unprintable import Unprintable
 
 SOON = adapter.Retry(2, backoff=0.02, jitter=0)
 LATER = adapter.Retry(2, backoff=60)
@@ -118,6 +117,25 @@ def test_when_all_attempts_have_failed_it_goes_to_then_with_the_reason(
     assert (queue.depth(), queue.status().delayed, qm.queue("OUT").depth()) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("puts", [False, True])
+def test_an_exception_without_a_text_is_a_failure_like_any_other(
+    qm: adapter.Connection, puts: bool
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"poison", b"next"])
+
+    def act(message: adapter.Message) -> None:
+        if puts:
+            qm.put("OUT", message)
+        if message.body == b"poison":
+            raise Unprintable
+
+    retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+    assert work(queue, retry, act, timeout=0.5) == [b"poison", b"next", b"poison"]
+    (failed,) = qm.queue("FAILED").browse()
+    assert failed.properties["mqk.error"] == "Unprintable, whose text cannot be made"
+
+
 def test_the_delays_grow(qm: adapter.Connection, caplog: pytest.LogCaptureFixture) -> None:
     queue = qm.queue("Q")
     queue.put(b"poison")
@@ -212,6 +230,39 @@ def test_an_alias_is_a_queue_like_others(qm: adapter.Connection) -> None:
     assert bodies(qm, "DEAD") == [b"poison"]
 
 
+@pytest.mark.parametrize("name", ["Q", "ALIAS"])
+@pytest.mark.parametrize("said_by", ["then", "backout_requeue_queue", "dead_letter_queue"])
+def test_what_has_failed_does_not_come_back_at_once_whatever_its_queue_is_called(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, said_by: str, name: str
+) -> None:
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.define_object("topic", "T", topic_string="Q")  # a name of another kind
+    qm.define_object("alias", "TOPIC", target="T", target_type="TOPIC")
+    queue, named = qm.queue("Q"), {said_by: name}
+    qm.alter_queue("Q", backout_requeue_queue=named.get("backout_requeue_queue", ""))
+    qm.alter_queue_manager(dead_letter_queue=named.get("dead_letter_queue", ""))
+    retry, seen = adapter.Retry(0, then=named.get("then", ""), backoff_max=60), list[bytes]()
+
+    def act(message: adapter.Message) -> None:
+        seen.append(message.body)
+        if len(seen) < 5:  # at once, and for ever
+            refuse(message.body)(message)
+
+    queue.put(b"1")
+    work(queue, retry, act)
+    assert (queue.depth(), queue.status().delayed) == (0, 1)
+    assert "nor the dead-letter queue takes it: it is tried again in 60 s" in caplog.text
+    qm.alter_queue_manager(dead_letter_queue="OUT")
+    queue.put(b"2")
+    work(queue, retry, act)
+    assert bodies(qm, "OUT") == [b"2"]
+    queue.put(b"3")
+    work(queue, adapter.Retry(0, then="TOPIC", backoff_max=60), act)
+    assert (queue.status().delayed, bodies(qm, "OUT")) == (1, [b"2"])
+    assert seen == [b"1", b"2", b"3"]
+    assert queue.status().open_output_count == 1, "the one of its own puts"
+
+
 def test_finding_client_5_what_fails_by_an_alias_goes_to_the_backout_queue_of_its_queue(
     qm: adapter.Connection,
 ) -> None:
@@ -250,31 +301,6 @@ def test_who_may_put_by_the_alias_alone_has_it_back_by_that(qm: adapter.Connecti
     assert asked.requests[0].command.queue == "ALIAS"
     with pytest.raises(StopIteration):
         steps.send(None)
-
-
-def users_of(tmp_path: Path) -> dict[str, Any]:
-    """The options of a queue manager that checks what the user ann may do."""
-    credentials.write(tmp_path / "users", {"ann": hash_cheaply("secret")})
-    checked = {"credentials_file": tmp_path / "users", "authorities": True}
-    return checked | {"unix_path": tmp_path / "socket"}
-
-
-@contextmanager
-def as_ann(
-    driver: Driver, tmp_path: Path, *granted: str, **attributes: Any
-) -> Iterator[tuple[adapter.Connection, adapter.Connection]]:
-    """Connect as an operator and as ann, who may do this with queue Q, and put to FAILED."""
-    with (
-        testing.queue_manager("QM1", **users_of(tmp_path)) as manager,
-        adapter.connect(f"unix:{tmp_path / 'socket'}") as operator,
-    ):
-        operator.define_queue("FAILED")
-        operator.define_queue("Q", **attributes)
-        operator.set_authority("SELF", "qmgr", users=["ann"], add=["connect"])
-        operator.set_authority("Q", users=["ann"], add=[*granted])
-        operator.set_authority("FAILED", users=["ann"], add=["put"])
-        with driver.connect(manager.address, user="ann", password="secret") as ann:
-            yield operator, ann
 
 
 @pytest.mark.parametrize("puts", [False, True])

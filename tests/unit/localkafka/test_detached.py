@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from adapter.localkafka import LocalKafkaError, detached, ports, preparation
+from adapter.localkafka import LocalKafkaError, detached, ports, preparation, readiness
 from adapter.localkafka.alone import alone_on
 from adapter.localkafka.settings import broker_folder, data_folder
 
@@ -63,6 +63,45 @@ def test_a_process_id_alone_does_not_make_it_run(tmp_path: Path) -> None:
     found = detached.status(tmp_path)
     assert (found.running, found.bootstrap_servers, found.brokers) == (False, "h:1", 1)
     assert not detached.stop_detached(tmp_path).running
+
+
+BROKER = """
+import fcntl, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print("runs", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_stop_signals_no_process_but_the_one_that_was_started_and_holds_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id may be another program's by now, and its data another program's Kafka's."""
+    monkeypatch.setattr(detached, "STOP_GRACE_S", 0.1)
+    data = data_folder(broker_folder(tmp_path, 1))
+    data.mkdir(parents=True)
+    with (
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger,
+        subprocess.Popen(
+            [sys.executable, "-c", BROKER, str(data / ".lock")], stdout=subprocess.PIPE
+        ) as broker,
+    ):
+        assert broker.stdout is not None
+        assert broker.stdout.readline() == b"runs\n"
+        assert readiness.holder_of(data) == broker.pid
+        ended = {}
+        for process in (stranger, broker):
+            state = {"bootstrap_servers": "h:1", "kafka_version": "4", "pids": {"1": process.pid}}
+            (tmp_path / "localkafka.json").write_text(json.dumps(state))
+            ran = detached.status(tmp_path).running
+            assert not detached.stop_detached(tmp_path).running
+            ended[process.pid] = (ran, stranger.poll(), broker.poll())
+        stranger.kill()
+        broker.kill()
+    assert ended[stranger.pid] == (False, None, None)
+    assert ended[broker.pid] == (True, None, -signal.SIGTERM)
+    assert readiness.holder_of(data) is None
 
 
 LINGERING = """

@@ -69,6 +69,35 @@ def test_handles_belong_to_their_connection() -> None:
     handles.delete(2, loose)
 
 
+class Meanwhile(int):
+    """A connection; whenever it is compared, another thread has made a handle."""
+
+    handles: MessageHandles
+    made: list[int]
+
+    def __eq__(self, other: object) -> bool:
+        self.made.append(self.handles.create(2))
+        return int(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(int(self))
+
+
+def test_other_threads_make_handles_while_those_of_a_connection_are_forgotten() -> None:
+    connection = Meanwhile(1)
+    handles = connection.handles = MessageHandles()
+    made = connection.made = list[int]()
+    numbers = [handles.create(1) for _ in range(3)]
+    handles.forget(connection)
+    assert [reason(handles.get, number, 1) for number in numbers] == [mq.MQRC_HMSG_ERROR] * 3
+    assert len(made) >= 3
+    for number in made:
+        handles.delete(2, number)
+
+
 def test_there_is_a_most() -> None:
     handles = MessageHandles()
     for _ in range(HANDLES_MAX):

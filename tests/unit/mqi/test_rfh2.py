@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract.message import MessageData
+from adapter.mqi.property_names import NAME_LENGTH_MAX
 from adapter.mqi.rfh2 import (
     FIXED,
+    NAMES_LENGTH_MAX,
     OF_PUBLICATIONS,
+    are_compatible,
     has_damaged_properties,
-    has_more,
+    header_of,
     properties_of,
     with_properties,
     without_properties,
@@ -63,8 +66,8 @@ def test_what_is_said_of_a_publication_has_a_folder_of_its_own() -> None:
         b'<mqps><Top>a/b</Top><Sud>x</Sud><Ret dt="boolean">1</Ret></mqps>'
     )
     assert header["usr"].strip() == b"<usr><a>1</a></usr>"
-    assert has_more(said | {"a": "1"})
-    assert not has_more(said), "a program is given no header for what it has not asked for"
+    assert are_compatible(said | {"a": "1"})
+    assert not are_compatible(said), "a program is given no header for what it has not asked for"
 
 
 def message_of(folders: list[str], body: bytes = b"body") -> MessageData:
@@ -76,7 +79,10 @@ def message_of(folders: list[str], body: bytes = b"body") -> MessageData:
 
 def taken_off(message: MessageData, *, all_folders: bool = False) -> bytes:
     md = {"Encoding": 546, "CodedCharSetId": 1208, "Format": b"MQHRF2  "}
-    return without_properties(md, message, all_folders=all_folders)
+    header = header_of(message)
+    if header is None:
+        return message.body
+    return without_properties(md, header, all_folders=all_folders)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +100,8 @@ def taken_off(message: MessageData, *, all_folders: bool = False) -> bytes:
 )
 def test_what_a_folder_says_are_properties(folder: str, properties: dict[str, Any]) -> None:
     message = message_of([folder])
-    assert properties_of(message) == properties
-    assert not has_damaged_properties(message)
+    assert properties_of(header_of(message)) == properties
+    assert not has_damaged_properties(header_of(message))
     assert taken_off(message) == b"body"
 
 
@@ -104,10 +110,43 @@ def test_what_a_folder_says_are_properties(folder: str, properties: dict[str, An
 )
 def test_a_folder_that_cannot_be_read_stays_in_the_body(folder: str) -> None:
     message = message_of(["<usr><b>2</b></usr>", folder])
-    assert properties_of(message) == {"b": "2"}
-    assert has_damaged_properties(message)
+    assert properties_of(header_of(message)) == {"b": "2"}
+    assert has_damaged_properties(header_of(message))
     for all_folders in (False, True):
         assert folder.encode() in taken_off(message, all_folders=all_folders)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        [(2_048, 1)],
+        [(200_000, 1)],  # each level's name is as long as all before it
+        [(2_000, 1_000)],
+        [(2_000, 200)] * 3,
+    ],
+)
+def test_names_that_are_too_long_are_damage(nested: list[tuple[int, int]]) -> None:
+    """Short texts may say long names, and a program that reads them is not to stop for that."""
+    folders = []
+    for at, (deep, wide) in enumerate(nested):
+        leaves = "".join(f"<n{at}_{n}/>" for n in range(wide))
+        folders.append(f"<usr>{'<a>' * deep}{leaves}{'</a>' * deep}</usr>")
+    message = message_of(["<usr><b>2</b></usr>", *folders])
+    header = header_of(message)
+    assert has_damaged_properties(header)
+    found = properties_of(header)
+    assert found["b"] == "2"
+    assert all(len(name) <= NAME_LENGTH_MAX for name in found)
+    assert sum(map(len, found)) <= NAMES_LENGTH_MAX
+    assert folders[-1].encode() in taken_off(message)
+
+
+def test_the_longest_names_are_read() -> None:
+    leaves = "".join(f"<n{n:03}/>" for n in range(250))
+    message = message_of([f"<usr>{'<a>' * 2_045}{leaves}{'</a>' * 2_045}</usr>"])
+    found = properties_of(header_of(message))
+    assert len(found) == 250
+    assert {len(name) for name in found} == {NAME_LENGTH_MAX - 1}
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="."), min_size=1)
@@ -124,8 +163,8 @@ def test_all_properties_come_back_whatever_their_names(properties: dict[str, Any
     properties = {name: one for name, one in properties.items() if name not in OF_PUBLICATIONS}
     md = {"Encoding": 546, "CodedCharSetId": 1208, "Format": b"MQSTR   "}
     message = MessageData(with_properties(md, properties, b"body"), format="MQHRF2")
-    assert properties_of(message) == properties
-    assert not has_damaged_properties(message)
+    assert properties_of(header_of(message)) == properties
+    assert not has_damaged_properties(header_of(message))
 
 
 @pytest.mark.parametrize("name", ["x>1</x><y", "a<b", "1a", "content-type", "a b", "_x0020_", "ü"])
@@ -146,10 +185,10 @@ def test_no_header_that_a_program_wrote_is_too_much(pieces: list[str], rest: byt
     """A get reads it behind the last moment at which it could fail."""
     for folder in ("".join(pieces), f"<usr>{''.join(pieces)}</usr>"):
         message = message_of([folder, "<usr><z>1</z></usr>"], rest)
-        found = properties_of(message)
+        found = properties_of(header_of(message))
         assert found["z"] == "1"
         assert all(name.encode() for name in found)
-        has_damaged_properties(message)
+        has_damaged_properties(header_of(message))
         for all_folders in (False, True):
             assert taken_off(message, all_folders=all_folders).endswith(rest)
 
@@ -159,7 +198,7 @@ def test_no_header_that_a_program_wrote_is_too_much(pieces: list[str], rest: byt
 def test_every_text_is_read_as_it_was_written(properties: dict[str, str]) -> None:
     md = {"Encoding": 546, "CodedCharSetId": 819, "Format": b"MQSTR   "}
     body = with_properties(md, properties, b"body")
-    assert properties_of(MessageData(body, format="MQHRF2", encoding=546)) == properties
+    assert properties_of(header_of(MessageData(body, format="MQHRF2", encoding=546))) == properties
 
 
 @pytest.mark.parametrize(
@@ -180,5 +219,5 @@ def test_characters_that_xml_lacks(written: str, read_as: str | None) -> None:
     head = FIXED.pack(b"RFH ", 2, FIXED.size + len(data), 546, 1208, b"MQSTR   ", 0, 1208)
     message = MessageData(head + data, format="MQHRF2", encoding=546)
     expected = {} if read_as is None else {"t": "good", "c": read_as}
-    assert properties_of(message) == expected
-    assert has_damaged_properties(message) == (read_as is None)
+    assert properties_of(header_of(message)) == expected
+    assert has_damaged_properties(header_of(message)) == (read_as is None)

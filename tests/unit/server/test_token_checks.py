@@ -21,6 +21,7 @@ from tests.drivers import Driver
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.tokens import Issuer, key_server, settings
+from tests.support.unprintable import Unprintable
 
 SOON_S = 30.0
 LASTS_S = 3.0
@@ -120,6 +121,10 @@ def test_a_token_in_the_clear_is_refused(
             assert qm.connections()[0].user == "ann"
 
 
+def raise_unprintable() -> str:
+    raise Unprintable
+
+
 @pytest.mark.parametrize(
     ("token", "kind", "said"),
     [
@@ -132,6 +137,7 @@ def test_a_token_in_the_clear_is_refused(
         (Path("/nowhere/token"), InvalidOption, "/nowhere/token cannot be read"),
         (lambda: 3, InvalidType, "the function's result is not a text"),
         (lambda: 1 / 0, InvalidOption, "the function raised ZeroDivisionError"),
+        (raise_unprintable, InvalidOption, "the function raised Unprintable, whose text cannot"),
     ],
 )
 def test_what_is_no_token_is_refused_by_the_client(

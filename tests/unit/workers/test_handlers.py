@@ -67,6 +67,11 @@ def test_the_current_folder_comes_first_and_its_mistakes_are_located(
         load("worker_test_bad:handle")
     with pytest.raises(InvalidOption, match="SystemExit: 3"):
         load("worker_test_exit:handle")
+    (tmp_path / "worker_test_mute.py").write_text(
+        "from tests.support.unprintable import Unprintable\nraise Unprintable"
+    )
+    with pytest.raises(InvalidOption, match=r"Unprintable, whose text cannot be made.* line 2"):
+        load("worker_test_mute:handle")
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,14 @@ def as_place(value: object) -> tuple[int, int, int]:
     )
 
 
+def as_incarnation(value: object) -> tuple[str, int]:
+    """Take the name of a queue and one of its incarnations."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidType(f"a queue is its name and its incarnation here, not {shown(value)}")
+    name, incarnation = value
+    return as_name(name), as_whole("incarnation", incarnation, 0, PLACE_MAX)
+
+
 def as_flag(name: str, value: object) -> bool:
     """Take True or False."""
     if not isinstance(value, bool):

@@ -269,9 +269,10 @@ class Administration:
         """Return of queues, each a name and an incarnation, whether they are there, in their order.
 
         Also of those that queues() does not show: of MSMQ, and which this user may not display.
-        It needs the right to change the queue manager. Raises NotAuthorized.
+        It needs the right to change the queue manager. Raises NotAuthorized, and InvalidType for
+        what is no pair.
         """
-        wanted = list(queues)
+        wanted = [a.as_incarnation(one) for one in a.as_many("queues", queues)]
         states: list[IncarnationState] = []
         for first in range(0, len(wanted), INCARNATIONS_AT_ONCE):
             command = AskIncarnations(wanted[first : first + INCARNATIONS_AT_ONCE])

@@ -29,8 +29,8 @@ TELL_S = 2.0
 VISITS_MAX = 32
 VISIT_S = 2.0
 FULL_PAUSE_S = 0.5
-"""How long nobody is accepted when that failed: the process has no descriptor left, and who waits
-would be reported again at once."""
+"""How long no connection is accepted when one could not be: the process has no descriptor left, and
+the selector would report the listener again at once."""
 REQUEST_BYTES_MAX = 8192
 HELP = {
     "mqk_worker_processes": ("gauge", "Processes that are to run."),

@@ -195,6 +195,11 @@ PARTS: dict[str, Part] = {
         commands=(("tests.mutation",),),
         short=("tests/mutation/test_mutants.py",),
     ),
+    "bugs": Part(
+        shows="each planted bug is found by the simulation, a machine or a search",
+        commands=(long("tests/simulation/test_bugs.py"),),
+        short=("tests/simulation/test_bugs.py",),
+    ),
     "compiled-bugs": Part(
         shows="the planted bugs of the simulation are found on compiled modules",
         commands=(("tests.compiled.bugs",),),

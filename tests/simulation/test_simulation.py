@@ -19,9 +19,11 @@ from tests.simulation.standbys import STANDBYS_FROM
 from tests.simulation.storage import topic_of
 
 TOP = Path(__file__).parents[2]
-SEEDS = (1, 60)
-LATER_SEEDS = [f"{first}-{first + 13}" for first in (MOVES_FROM, AHEAD_FROM, STANDBYS_FROM)]
+SEEDS = (1, 35)
+LATER_SEEDS = [f"{first}-{first + 7}" for first in (MOVES_FROM, AHEAD_FROM, STANDBYS_FROM)]
 """Of everything: with messages that are moved, with units ahead, and with standbys."""
+SELDOM = ("messages", "52")
+"""What meets a fault that no other of these seeds meets. `make kills` tries seeds for minutes."""
 TIMEOUT_S = 600.0
 
 
@@ -54,7 +56,7 @@ def test_no_seed_is_broken_and_every_fault_is_met() -> None:
     first, last = SEEDS
     middle = (first + last) // 2
     parts = [started(f"{first}-{middle}"), started(f"{middle + 1}-{last}")]
-    parts.append(started("everything", *LATER_SEEDS))
+    parts += [started("everything", *LATER_SEEDS), started(*SELDOM)]
     met: Counter[str] = Counter()
     for output in map(said, parts):
         met.update(json.loads(output))

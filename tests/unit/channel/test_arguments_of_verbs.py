@@ -60,6 +60,7 @@ GIVEN: dict[str, Any] = {
     "body": b"x",
     "value": b"x",
     "messages": [b"x"],
+    "queues": [("Q", 1)],
     "records": [b"x"],
     "timeout": 0,
     "number": 99,

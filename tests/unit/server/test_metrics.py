@@ -31,7 +31,7 @@ from adapter.topics.specs import TopicSettings
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
     *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "exports", "feeds"),
-    *("version", "address", "kafka", "process", "undone", "role", "standbys"),
+    *("version", "address", "kafka", "process", "undone", "role", "standbys", "kafka_cluster"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
 FIGURES_SAID = {

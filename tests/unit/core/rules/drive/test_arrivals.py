@@ -1,8 +1,5 @@
 """Arrivals: exactly once, to their queues or to the dead-letter queue, or not at all."""
 
-import itertools
-from typing import Any
-
 import pytest
 
 from adapter.core import inputs
@@ -17,69 +14,16 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.parked import ParkedQueue
-from adapter.core.contract.records import EventRaised, Record, UnitArrived
+from adapter.core.contract.records import EventRaised, UnitArrived
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import key_of
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, EXCEPTION
 from adapter.core.mq_layouts import dead_letter
-from tests.support.core import Client, Core, client_on
+from tests.support.arrivals import ORIGIN, TOPIC, Site, arrival, site
+from tests.support.core import Core, client_on
 from tests.support.msmq import KEY, client_of_msmq, texts
-
-ORIGIN = Origin("id of QMA", "QM1", 0)
-TOPIC = "mq.QM1.in.QMA"
-
-
-def arrival(body: str, seq: int, n: int = 0, to: str = "Q", code: int = 0) -> Arrival:
-    message = MessageData(
-        body=body.encode(),
-        message_id=bytes(20) + seq.to_bytes(4, "big"),
-        correlation_id=bytes(24),
-        group_id=bytes(24),
-        priority=0,
-        persistence=0 if n else 1,
-        put_time_ms=5,
-        transmission=Transmission(to, "QM1"),
-    )
-    return Arrival(message, 0, seq, n, code)
-
-
-class Site:
-    """A queue manager at which units arrive."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.core: Core = client.core
-        self.offsets = itertools.count(1)
-
-    def arrive(
-        self,
-        *messages: Arrival,
-        lowest: tuple[int, int] = (0, 0),
-        behind: tuple[int, int, int] | None = None,
-    ) -> list[Record]:
-        """Let a unit arrive; return what it caused."""
-        unit = ArrivedUnit(
-            TOPIC,
-            "topic id",
-            next(self.offsets),
-            ORIGIN,
-            list(messages),
-            "QMA",
-            b"u" * 24,
-            [Lowest(0, *lowest)],
-            behind,
-        )
-        given = inputs.Arrived(unit)
-        return self.core.take(self.core.give(given)).records
-
-    def is_blocked(self) -> bool:
-        return TOPIC in self.core.qm.arrivals.blocked
-
-
-def site(*queues: str) -> Site:
-    return Site(client_on(*queues))
 
 
 def test_a_unit_arrives_whole() -> None:
@@ -318,105 +262,6 @@ def test_what_a_plain_client_leaves_open_is_filled_in() -> None:
     assert found.message.put_time_ms == at.core.now_ms
     assert len(found.message.message_id) == 24
     assert found.message.persistence == 1
-
-
-NAMES = ("Q", "ALIAS", "OF.TOPIC", "REMOTE", "OF.REMOTE", "OF.NOTHING", "NOTHING", "")
-SAID: list[dict[str, Any]] = [
-    {},
-    {"priority": 7, "persistence": 1, "expiry_ms": 5_000, "delay_ms": 50},
-    {"report": CONFIRM_ON_ARRIVAL | EXCEPTION, "reply_to": "OF.TOPIC"},
-    {"report": EXCEPTION | DISCARD, "reply_to": "Q"},
-    {"properties": {"": 1}},
-    {"properties": {"a": 2**70}},
-    {"group_seq": 2**40},
-    {"priority": 2**40},
-    {"expiry_ms": 2**62},
-    {"message_id": b"short"},
-]
-"""What records of a client of Kafka say."""
-
-
-def of_every_name(*, dead_letters: bool) -> Site:
-    """A queue manager with a name of each kind, by which messages arrive."""
-    at = site("Q", "S", "DEAD")
-    do = at.client.do
-    do(c.DefineObject("topic", "T", {"topic_string": "t"}))
-    do(c.DefineObject("alias", "ALIAS", {"target": "Q"}))
-    do(c.DefineObject("alias", "OF.TOPIC", {"target": "T", "target_type": "TOPIC"}))
-    do(c.DefineObject("alias", "OF.REMOTE", {"target": "REMOTE"}))
-    do(c.DefineObject("alias", "OF.NOTHING", {"target": "NOTHING"}))
-    do(c.DefineQueue("X", {"usage": "XMITQ"}))
-    remote = {"remote_name": "R", "remote_queue_manager": "QMB", "transmission_queue": "X"}
-    do(c.DefineObject("remote", "REMOTE", remote))
-    do(c.DefineObject("subscription", "SUB", {"topic_string": "t", "destination": "S"}))
-    if dead_letters:
-        do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
-    return at
-
-
-def plain(at: Site, to: str, **said: Any) -> None:
-    """Let a record of a client of Kafka arrive."""
-    message = MessageData(body=b"x", transmission=Transmission(to), **said)
-    offset = next(at.offsets)
-    unit = ArrivedUnit("mq.QM1.in", "t", offset, Origin("t"), [Arrival(message, 0, offset)])
-    at.core.take(at.core.give(inputs.Arrived(unit)))
-
-
-@pytest.mark.parametrize("dead_letters", [True, False])
-@pytest.mark.parametrize("name", NAMES)
-def test_what_arrives_can_be_written_whatever_it_says_and_its_name_leads_to(
-    name: str, dead_letters: bool
-) -> None:
-    at = of_every_name(dead_letters=dead_letters)
-    for said in SAID:
-        plain(at, name, **said)
-    at.core.crash()
-    waits = "mq.QM1.in" in at.core.qm.arrivals.blocked
-    assert not (dead_letters and waits)
-
-
-@pytest.mark.parametrize("dead_letters", [True, False])
-@pytest.mark.parametrize(
-    ("name", "behind"), [("ALIAS", "Q"), ("OF.TOPIC", "S"), ("REMOTE", "X"), ("OF.REMOTE", "X")]
-)
-def test_the_name_by_which_a_message_arrives_says_what_it_leaves_open(
-    name: str, behind: str, dead_letters: bool
-) -> None:
-    at = of_every_name(dead_letters=dead_letters)
-    kind = "remote" if name == "REMOTE" else "alias"
-    loud = {"def_priority": 9, "def_persistence": False, "expiry_cap": 1}
-    at.client.do(c.AlterQueue("DEAD", loud))
-    said = {"def_priority": 7, "def_persistence": True}
-    at.client.do(c.AlterObject(kind, name, said | {"expiry_cap": 50}))
-    plain(at, name)
-    (found,) = list(at.core.qm.queues[behind].in_order())
-    message = found.message
-    assert (message.priority, message.persistence) == (7, 1)
-    assert message.expires_at_ms == message.put_time_ms + 5_000
-    at.client.do(c.AlterObject(kind, name, {"expiry_cap": -1}))
-    plain(at, name)
-    later = list(at.core.qm.queues[behind].in_order())[-1]
-    assert later.message.expires_at_ms == 0
-
-
-@pytest.mark.parametrize("name", ["ALIAS", "OF.TOPIC", "REMOTE", "OF.REMOTE"])
-def test_nothing_arrives_by_a_name_that_is_inhibited(name: str) -> None:
-    at = of_every_name(dead_letters=True)
-    kind = "remote" if name == "REMOTE" else "alias"
-    at.client.do(c.AlterObject(kind, name, {"inhibit_put": True}))
-    plain(at, name)
-    at.arrive(arrival("a", 1, to=name))
-    dead = list(at.core.qm.queues["DEAD"].in_order())
-    assert [dead_letter.from_dlh(one.message.body).reason for one in dead] == [2051, 2051]
-    assert not any(at.core.qm.queues[other].available_count for other in ("Q", "S", "X"))
-
-
-def test_a_report_to_an_alias_that_is_inhibited_is_a_dead_letter() -> None:
-    at = of_every_name(dead_letters=True)
-    at.client.do(c.AlterObject("alias", "ALIAS", {"inhibit_put": True}))
-    at.client.put("a", handle=2, report=CONFIRM_ON_ARRIVAL, reply_to="ALIAS")
-    (dead,) = at.core.qm.queues["DEAD"].in_order()
-    assert dead_letter.from_dlh(dead.message.body).reason == 2051
 
 
 def test_a_dead_letter_of_a_plain_client_is_complete() -> None:

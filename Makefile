@@ -77,7 +77,7 @@ in-memory: $(STAMP) ## the tests that need no broker
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_FOUR) $(IN_MEMORY)
 
 on-kafka: $(STAMP) ## the tests that need a broker
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(IN_MEMORY))
+	$(BIN)/python -m pytest --strict-outcomes --durations=60 --durations-min=4 $(BY_FILE) tests $(addprefix --ignore=,$(IN_MEMORY))
 
 kills: $(STAMP) ## the long forms of tests, each part at most half an hour; PARTS="soak brokers" for some
 	$(BIN)/python -m tests.kills $(PARTS)

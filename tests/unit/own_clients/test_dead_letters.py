@@ -86,17 +86,17 @@ def test_a_letter_comes_with_the_commit_of_its_unit(manager: TestQueueManager) -
         ("DELETE QLOCAL(DEAD)", "the dead-letter queue does not take it: queue DEAD"),
         ("DEFINE QLOCAL(SOURCE)\nALTER QMGR DEADQ(SOURCE)", "the dead-letter queue SOURCE is the"),
         (
-            "DEFINE QLOCAL(SOURCE)\nDEFINE QALIAS(ALSO) TARGET(SOURCE)\nALTER QMGR DEADQ(ALSO)",
+            "DEFINE QLOCAL(SOURCE)\nALTER QMGR DEADQ(ALSO)\nDEFINE QALIAS(ALSO) TARGET(SOURCE)",
             "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
         ),
         (
-            "DEFINE QALIAS(ALSO) TARGET(DEAD)\nALTER QMGR DEADQ(ALSO)",
+            "ALTER QMGR DEADQ(ALSO)\nDEFINE QALIAS(ALSO) TARGET(DEAD)",
             "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
         ),
         (
             (
-                "DEFINE TOPIC(T) TOPICSTR(ALSO)\nDEFINE QALIAS(ALSO) TARGET(T) TARGTYPE(TOPIC)\n"
-                "ALTER QMGR DEADQ(ALSO)"
+                "ALTER QMGR DEADQ(ALSO)\n"
+                "DEFINE TOPIC(T) TOPICSTR(ALSO)\nDEFINE QALIAS(ALSO) TARGET(T) TARGTYPE(TOPIC)"
             ),
             "ALSO, which DEADQ names, is not a local queue: name one by ALTER QMGR DEADQ",
         ),

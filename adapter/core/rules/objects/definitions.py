@@ -77,7 +77,7 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     check = CHECKS_OF_CHANGED.get(kind)
     if check is not None:
         check(qm, name, command.attributes)
-    elif kind == QUEUE_MANAGER:
+    if kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
     if kind == SUBSCRIPTION:
@@ -132,6 +132,15 @@ def _check_channel(qm: QueueManager, name: str, given: dict[str, Any]) -> None:
     if channel.channel_type == "RCVR" and says and not named:
         text = "a receiver with MCAUSER or PUTAUT(CTX) needs QMNAME, whose messages it receives"
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+
+
+def _check_queue_manager(qm: QueueManager, _name: str, given: dict[str, Any]) -> None:
+    """A dead letter that is put to an alias of a topic is published: it may be lost."""
+    dead = given.get("dead_letter_queue")
+    for kind in ("alias", "remote"):
+        if (kind, dead) in qm.objects:
+            text = f"the dead-letter queue is a local queue, and {dead} is not: name a local one"
+            raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
 
 
 def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
@@ -213,5 +222,6 @@ CHECKS_OF_CHANGED: Final[dict[str, Check]] = CHECKS_OF_NEW | {
     SUBSCRIPTION: subscriptions.check_alteration,
     FEED: feeds.check_alteration,
     EXPORT: exports.check_alteration,
+    QUEUE_MANAGER: _check_queue_manager,
 }
 """The same of one that is altered."""

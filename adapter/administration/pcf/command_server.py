@@ -8,7 +8,8 @@ Only the queue manager's process can connect for another user: nothing in the pr
 asks for it.
 
 A user who may not connect is answered that by the queue manager itself, on a queue where who put
-the request may put: an operator is, whatever its own user may.
+the request may put: an operator is, whatever its own user may. Replies go to the queue manager that
+the request names; those that cannot be put are dead letters.
 
 A message that is no request, as a report, is never taken for one: it goes to the dead-letter queue
 with MQRC_MSG_TYPE_ERROR, and the audit says so.
@@ -43,7 +44,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.details import AND_CONTEXT, NO_USER, THE_QUEUE_MANAGER
 from adapter.core.contract.parties import Principal, Proof
-from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
+from adapter.errors import ConnectionBroken, Error, InDoubt, PersistentNotAllowed
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
@@ -246,7 +247,7 @@ class CommandServer:
             self._answer(qm, request, RefusedCommands(why), _put_by_queue_manager(qm, request))
             return
         with acting:
-            self._answer(acting, request, Commands(acting), partial(_put, acting, request.reply_to))
+            self._answer(qm, request, Commands(acting), partial(_put, acting, request))
 
     def _connect(self, principal: Principal, **options: Unpack[ClientOptions]) -> Connection:
         options["application"] = COMMAND_SERVER
@@ -292,23 +293,58 @@ class CommandServer:
     def _answer(
         self, qm: Connection, request: Message, commands: CommandTable, put: PutMessages
     ) -> None:
+        """Do a request and put its replies; those that cannot be put are dead letters, as on MQ."""
         bodies, encoding = replies_to(commands, request)
-        if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
+        if not request.reply_to:
             self._unanswerable += 1
             return
+        fields = _fields(request) | {"encoding": encoding}
+        messages = [Message(body, **fields) for body in bodies]
         try:
-            _reply(put, request, bodies, encoding)
+            _put_persistent_or_not(put, messages)
             self._answered += 1
         except ConnectionBroken:
             raise
         except Error as error:
             self._unanswerable += 1
             log.warning("a reply could not be put", queue=request.reply_to, reason=str(error))
+            if not isinstance(error, InDoubt):
+                for message in messages[error.messages_put :]:
+                    self._bury(qm, message, error.reason, request)
+
+    def _bury(self, qm: Connection, message: Message, reason: int, request: Message) -> None:
+        """Put a reply on the dead-letter queue, for whoever asks where it is."""
+        dead = with_header(
+            message,
+            reason,
+            queue=request.reply_to,
+            queue_manager=request.reply_to_queue_manager or qm.name,
+            application=COMMAND_SERVER,
+            now_ms=int(time.time() * 1000),
+        )
+        try:
+            qm.put(dead_letter_queue(qm), dead)
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            log.warning("a reply was discarded", queue=request.reply_to, why=str(error))
 
 
-def _put(qm: Connection, queue: str, messages: Iterable[Message]) -> None:
-    with qm.queue(queue, open_for="output") as opened:
-        opened.put_many(messages, unit_size=UNIT_SIZE)
+def _put(qm: Connection, request: Message, messages: list[Message]) -> None:
+    """Put replies where the request says, which may be on another queue manager."""
+    where = request.reply_to_queue_manager
+    if where in ("", qm.name):
+        with qm.queue(request.reply_to, open_for="output") as opened:
+            opened.put_many(messages, unit_size=UNIT_SIZE)
+        return
+    for first in range(0, len(messages), UNIT_SIZE):
+        try:
+            with qm.unit() as unit:
+                for message in messages[first : first + UNIT_SIZE]:
+                    qm.put(request.reply_to, message, queue_manager=where, unit=unit)
+        except Error as error:
+            error.messages_put = first
+            raise
 
 
 def _put_by_queue_manager(qm: Connection, request: Message) -> PutMessages:
@@ -316,18 +352,22 @@ def _put_by_queue_manager(qm: Connection, request: Message) -> PutMessages:
     kept = request.details.putter if request.details is not None else ""
     putter = kept.removeprefix(AND_CONTEXT)  # a refusal has nothing of what the request says
     if putter == THE_QUEUE_MANAGER:
-        return partial(_put, qm, request.reply_to)
-    return partial(put_for, qm, putter or request.user or NO_USER, request.reply_to)
+        return partial(_put, qm, request)
+    to, where = request.reply_to, request.reply_to_queue_manager
+    return partial(put_for, qm, putter or request.user or NO_USER, to, queue_manager=where)
 
 
-def _reply(put: PutMessages, request: Message, bodies: list[bytes], encoding: int) -> None:
-    """Put the replies where the request says, as its report options say."""
-    fields = _fields(request) | {"encoding": encoding}
+def _put_persistent_or_not(put: PutMessages, messages: list[Message]) -> None:
+    """Put replies as their request was; to a temporary queue, which takes no other, not persistent.
+
+    The messages that are put are those of the list, however they are.
+    """
     try:
-        put(Message(body, **fields) for body in bodies)
+        put(messages)
     except PersistentNotAllowed:
-        fields["persistent"] = False  # a temporary queue takes no other
-        put(Message(body, **fields) for body in bodies)
+        for message in messages:
+            message.persistent = False
+        put(messages)
 
 
 def _fields(request: Message) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter import testing
 from adapter.administration.pcf import command_server
 from adapter.administration.pcf.command_server import COMMAND_QUEUE, CommandServer, replies_to
 from adapter.administration.pcf.commands import Commands
@@ -82,15 +83,40 @@ def test_it_says_that_it_runs(qm: adapter.Connection) -> None:
     assert Integer(1233, 2) in reply.parameters
 
 
-def test_a_reply_to_another_queue_manager_is_not_put(
-    qm: adapter.Connection, manager: TestQueueManager
-) -> None:
-    replies(qm, request(PING), reply_to_queue_manager="QM1")
-    before = manager.statistics()["commands_unanswerable"]
+def test_replies_go_to_the_queue_manager_that_the_request_names(qm: adapter.Connection) -> None:
+    qm.define_queue("TO.QM2", usage="XMITQ")
+    qm.define_object("remote", "QM2", remote_queue_manager="QM2", transmission_queue="TO.QM2")
+    body = request(13, String(2016, "SYSTEM.*"))
+    there = replies(qm, body)
     fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
-    qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager="QM2", **fields)
-    replies(qm, request(PING))
-    assert manager.statistics()["commands_unanswerable"] == before + 1
+    qm.put(COMMAND_QUEUE, body, reply_to_queue_manager="QM2", **fields)
+    sent = [qm.get("TO.QM2", timeout=TIMEOUT_S) for _ in there]
+    assert len(there) > 5
+    for mine, one in zip(there, sent, strict=True):
+        assert one is not None
+        assert one.body.endswith(mine.body)
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_replies_that_are_not_taken_are_dead_letters(kept: int) -> None:
+    """Whatever stands in their way: there is no such queue, or it is full."""
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        qm.define_queue("DEAD")
+        if kept:
+            qm.define_queue("REPLIES", max_depth=kept)
+        qm.alter_queue_manager(dead_letter_queue="DEAD")
+        fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
+        qm.put(COMMAND_QUEUE, request(13, String(2016, "SYSTEM.*")), **fields)
+        found: list[adapter.Message] = []
+        while not found or decode(found[-1].body).header.control != LAST:
+            one = qm.get("DEAD", timeout=TIMEOUT_S)
+            assert one is not None
+            found.append(one)
+        assert {one.dead_letter.reason for one in found if one.dead_letter} == {
+            2053 if kept else 2085
+        }
+        assert {one.dead_letter.destination for one in found if one.dead_letter} == {"REPLIES"}
+        assert manager.statistics()["commands_unanswerable"] == 1
 
 
 def test_one_reply_an_object_and_the_last_is_marked(qm: adapter.Connection) -> None:

@@ -313,7 +313,7 @@ class CommandServer:
                     self._bury(qm, message, error.reason, request)
 
     def _bury(self, qm: Connection, message: Message, reason: int, request: Message) -> None:
-        """Put a reply on the dead-letter queue, for whoever asks where it is."""
+        """Put a reply on the dead-letter queue, as its request could not be answered."""
         dead = with_header(
             message,
             reason,

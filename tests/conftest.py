@@ -34,9 +34,9 @@ LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
     *("contract", "integration", "pages", "acceptance", "spark", "soak", "docker"),
 )
-GROUP_LAYERS = ("docker", "soak", "spark", "integration", "pages", "acceptance", "contract", "spec")
-"""The order of groups: Spark's session is the longest one, and keeps a processor busy. Beside it
-runs what mostly waits; short groups come last, so that all processes end at the same time.
+GROUP_LAYERS = ("docker", "soak", "spark", "pages", "integration", "acceptance", "contract", "spec")
+"""The order of groups: Spark's session and the pages are the longest ones, and begin first. Short
+groups come last, so that all processes end at the same time.
 """
 TESTS = Path(__file__).parent
 KAFKA_OF_THE_RUN = pytest.StashKey[KafkaOfTheRun]()

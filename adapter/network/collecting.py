@@ -92,11 +92,12 @@ class InboundCollector:
         firsts = [one.first for one in self._sessions.values() if one.is_awaited]
         return min([self.next, *(at for at in (self._seen.since, *firsts) if at >= 0)])
 
-    def note_lost(self, now_s: float) -> None:
+    def note_lost(self, since: int, now_s: float) -> None:
         """Note that it is not known what the records before the next one were: they were lost, or
-        another queue manager of this name received them.
+        another queue manager of this name received them. since: the offset of the first of them.
         """
-        self._seen.last, self._seen.noted_s = max(self.next - 1, 0), now_s
+        self._seen.last = max(self.next - 1, 0)
+        self._seen.note(since, now_s)
 
     def take(self, record: ReceivedRecord, now_s: float) -> list[ReadyUnit]:
         """Take the next record; return what is whole with it. now_s: of a monotonic clock."""

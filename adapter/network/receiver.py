@@ -329,8 +329,10 @@ class NetworkReceiver:
         first, end = follower.bounds(topic)
         collector = InboundCollector(self._name, topic, identity, source)
         collector.next = offset = first_to_read(self._positions, topic, identity, first, end)
-        if self._positions.get(topic, ReadPosition(identity, 0)) != ReadPosition(identity, offset):
-            collector.note_lost(time.monotonic())
+        known = self._positions.get(topic, ReadPosition(identity, 0))
+        if known != ReadPosition(identity, offset):
+            since = known.offset if known.topic_id == identity else 0
+            collector.note_lost(since, time.monotonic())
         follower.follow(topic, offset)
         self._followed[topic] = FollowedTopic(collector)
         del self._wanted[topic]

@@ -100,6 +100,8 @@ class WaitingInputs(Generic[KeyT, InputT]):
                     waiting.popleft()
                 elif outcome is GiveOutcome.BLOCKED:
                     self._block(key)
+                if outcome is GiveOutcome.MORE or term.undurable_bytes > UNDURABLE_BYTES_MAX:
+                    left = 0  # clients come between, and what was put becomes durable
             del self._queues[key]
             if waiting:
                 self._queues[key] = waiting  # at the end: the other keys' inputs come next

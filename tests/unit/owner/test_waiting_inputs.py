@@ -39,6 +39,7 @@ class Core:
         self.ended: list[str] = []
         self.moved = asyncio.Event()
         self.turns = 0
+        self.on_given: Callable[[], None] | None = None
         self.waiting: WaitingInputs[str, str] = WaitingInputs(
             "inputs", self.serving, self.give, AT_ONCE, self.end
         )
@@ -51,10 +52,17 @@ class Core:
         assert term is cast(OwnerTerm | None, self.term)
         self.given.append(one)
         self.moved.set()
+        if self.on_given is not None:
+            self.on_given()
         outcome = self.outcomes[one].pop(0) if self.outcomes.get(one) else GiveOutcome.DONE
         if outcome is GiveOutcome.DONE:
             self.taken.append(one)
         return outcome
+
+    def fill(self) -> None:
+        """Let more be undurable than may be."""
+        assert self.term is not None
+        self.term.undurable_bytes += 1
 
     def end(self, why: str) -> None:
         self.ended.append(why)
@@ -120,6 +128,35 @@ def test_a_key_with_much_leaves_turns_to_the_others() -> None:
         first, second = core.taken[:AT_ONCE], core.taken[AT_ONCE : 2 * AT_ONCE]
         assert first == ["a0", "a1", "a2", "a3"]
         assert second == ["b1", "c1", "a4", "a5"]
+
+    run(test)
+
+
+def test_an_input_that_is_put_in_parts_has_one_of_them_in_a_go() -> None:
+    """A part may be as much as a unit."""
+
+    async def test(core: Core) -> None:
+        core.outcomes["a1"] = [GiveOutcome.MORE] * 3
+        core.add("a1", "b1")
+        turns = core.turns
+        await core.until(lambda: core.taken == ["b1", "a1"])
+        assert core.given == ["a1", "b1", "a1", "a1", "a1"]
+        assert core.turns - turns == 4
+
+    run(test)
+
+
+def test_no_more_is_given_in_a_go_than_may_wait_to_be_durable() -> None:
+    async def test(core: Core) -> None:
+        assert core.term is not None
+        core.add("a1", "a2", "b1")
+        core.term.undurable_bytes = UNDURABLE_BYTES_MAX
+        core.on_given = core.fill
+        await core.until(lambda: bool(core.given))
+        assert core.given == ["a1"]
+        core.on_given = None
+        core.term.undurable_bytes = 0
+        await core.until(lambda: len(core.taken) == 3)
 
     run(test)
 

@@ -94,8 +94,8 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
-	$(BIN)/python -m pytest --strict-outcomes -q $(IN_FOUR) $(ON_COMPILED)
-	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-150
+	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(ON_COMPILED)
+	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-100
 
 compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code; exit 1 if one is not found
 	$(BIN)/python -m tests.compiled.bugs

@@ -329,9 +329,7 @@ class NetworkReceiver:
         first, end = follower.bounds(topic)
         collector = InboundCollector(self._name, topic, identity, source)
         collector.next = offset = first_to_read(self._positions, topic, identity, first, end)
-        known = self._positions.get(topic, ReadPosition(identity, 0))
-        if known != ReadPosition(identity, offset):
-            since = known.offset if known.topic_id == identity else 0
+        if (since := lost_since(self._positions, topic, identity, offset)) is not None:
             collector.note_lost(since, time.monotonic())
         follower.follow(topic, offset)
         self._followed[topic] = FollowedTopic(collector)
@@ -412,6 +410,18 @@ def _trim(transport: port.Transport, offsets: Mapping[tuple[str, str], int]) -> 
             transport.trim(same)
     except port.NetworkError as error:
         log.warning("received records are not deleted", reason=str(error))
+
+
+def lost_since(
+    positions: Mapping[str, ReadPosition], topic: str, identity: str, offset: int
+) -> int | None:
+    """Return the offset of the first record that is missing before the one to be read; None: none
+    is.
+    """
+    known = positions.get(topic, ReadPosition(identity, 0))
+    if known == ReadPosition(identity, offset):
+        return None
+    return known.offset if known.topic_id == identity else 0
 
 
 def first_to_read(

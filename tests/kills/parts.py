@@ -95,7 +95,7 @@ PARTS: dict[str, Part] = {
         short=("tests/spark/test_parts.py",),
     ),
     "spark-submit": Part(
-        shows="jobs by spark-submit, with the connectors and without",
+        shows="jobs by `mqk spark` and by spark-submit, with the connectors and without",
         commands=(tests("spark_submit"),),
         short=("tests/spark/test_jobs.py",),
     ),
@@ -179,6 +179,13 @@ PARTS: dict[str, Part] = {
         shows="every code block of every page works as it is written",
         commands=(long("tests/pages/test_pages.py"),),
         short=("tests/pages/test_pages.py",),
+    ),
+    "movers": Part(
+        shows="movers that are killed in a transaction, and a worker before each of its lines",
+        commands=(
+            long("tests/integration/test_movers_killed.py", "tests/acceptance/test_balance.py"),
+        ),
+        short=("tests/integration/test_movers_killed.py", "tests/acceptance/test_balance.py"),
     ),
     "hand-overs": Part(
         shows="ten of each end of an owner, beside snapshots and trims: nothing lost or twice",

@@ -18,6 +18,9 @@ from benchmarks import (
     latency,
     objects,
     peers,
+    secured,
+    topics,
+    web,
 )
 from benchmarks.numbered import Judgement
 from benchmarks.peers import servers
@@ -128,3 +131,19 @@ def test_latencies_at_a_fixed_rate_are_measured_beside_another(
     for system in ("mqk", "Artemis"):
         p50, p99, most = (rows[f"{system.lower()}-ahead-50-{of}"] for of in ("p50", "p99", "max"))
         assert 0 < p50.median <= p99.median <= most.median, system
+
+
+def test_what_security_costs_is_measured(kafka: AnyKafka) -> None:
+    amount = secured.Amount(runs=1, seconds=0.1, clients=(1,), is_counted=False)
+    rows = secured.measure(kafka.bootstrap_servers, amount)
+    assert set(rows) == {"clear-1", "tls-1", "off-1", "on-1"}
+
+
+def test_a_web_service_is_measured(kafka: AnyKafka) -> None:
+    rows = web.measure(kafka.bootstrap_servers, runs=1, seconds=0.5)
+    assert all(row.runs for row in rows.values())
+
+
+def test_a_worker_between_topics_is_measured_beside_kafka(kafka: AnyKafka) -> None:
+    rows = topics.measure(kafka.bootstrap_servers, 1, single=5, messages={1: 50, 100: 300})
+    assert all(row.runs for row in rows.values())

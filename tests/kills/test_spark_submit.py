@@ -1,4 +1,5 @@
-"""Jobs by spark-submit, which starts a Java of its own: with the connectors, and without."""
+"""Jobs as processes, which start a Java of their own: by `mqk spark`, and by spark-submit with the
+connectors and without."""
 
 import json
 import os
@@ -20,7 +21,9 @@ DONE_S = 200
 
 
 @pytest.mark.timeout(600)
-def test_a_job_runs_with_spark_submit(kafka: AnyKafka, unique_name: Callable[..., str]) -> None:
+def test_a_job_runs_as_a_process(
+    kafka: AnyKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
     """Its report is the last line of standard output; without connectors it says what to add."""
     name, servers = unique_name(), kafka.bootstrap_servers
     with testing.queue_manager(name, bootstrap_servers=servers) as manager, manager.connect() as qm:
@@ -28,8 +31,14 @@ def test_a_job_runs_with_spark_submit(kafka: AnyKafka, unique_name: Callable[...
         for body in ("a", "b", "c"):
             qm.put("SUBMITTED", body)
         wait_copied(servers, queue_topic(name, "SUBMITTED"), 3)
-        job = [str(TOP / "spark_jobs" / "audit.py"), "SUBMITTED", "--json"]
-        job += ["--bootstrap-server", servers, "--queue-manager", name]
+        told = ["--bootstrap-server", servers, "--queue-manager", name, "--json"]
+        status, said, complaints = run(
+            *(sys.executable, "-m", "adapter.cli", "spark", "archive", "SUBMITTED"),
+            *(str(tmp_path), "--available-now", *told),
+        )
+        assert status == 0, complaints
+        assert json.loads(said)["messages"] == 3, "nothing but the report is on standard output"
+        job = [str(TOP / "spark_jobs" / "audit.py"), "SUBMITTED", *told]
         status, said, _ = submitted(*job)
         assert status == 1
         assert 'spark-submit --jars "$(mqk spark jars)"' in said  # both outputs are one there
@@ -39,10 +48,15 @@ def test_a_job_runs_with_spark_submit(kafka: AnyKafka, unique_name: Callable[...
 
 
 def submitted(*arguments: str) -> tuple[int, str, str]:
-    """Run spark-submit; returns its status, what it said, what it complained of."""
-    submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"]
+    """Run spark-submit; returns what run() does."""
+    submit = str(Path(sys.executable).with_name("spark-submit"))
+    return run(submit, "--master", "local[2]", *arguments)
+
+
+def run(*command: str) -> tuple[int, str, str]:
+    """Run a command; returns its status, what it said, what it complained of."""
     done = subprocess.run(
-        [*submit, *arguments], env=os.environ | {"PYTHONPATH": str(TOP)},
+        command, env=os.environ | {"PYTHONPATH": str(TOP)},
         capture_output=True, text=True, timeout=DONE_S, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr

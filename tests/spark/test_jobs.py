@@ -1,8 +1,6 @@
 """The jobs as commands: what they write, what they report, how they fail."""
 
 import json
-import os
-import subprocess
 import sys
 import threading
 from functools import partial
@@ -224,19 +222,3 @@ def test_failures_are_one_sentence(
     assert status == 1
     assert "at offset 0 is not a message of a queue: it has no header mqmd" in said
     assert "Traceback" not in said
-
-
-def test_a_job_runs_as_a_command(site: Site, tmp_path: Path) -> None:
-    """Nothing but the report is on standard output."""
-    with queues(site, "COMMANDED"):
-        site.put_units("COMMANDED", 3)
-    site.wait_copied("COMMANDED", 9)
-    told = ["--bootstrap-server", site.servers, "--queue-manager", site.name, "--json"]
-    command = [sys.executable, "-m", "adapter.cli", "spark", "archive", "COMMANDED"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "command"), "--available-now", *told], cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(TOP)},
-        capture_output=True, text=True, timeout=DONE_S, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["messages"] == 9

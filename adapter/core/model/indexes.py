@@ -127,8 +127,14 @@ class Indexes:
         return cast("AnyWatch", found)
 
     def _use(self, name: str) -> None:
-        """Note that an index or a watch is used now, and forget one if there are too many."""
+        """Note that an index or a watch is used now, and forget one if there are too many.
+
+        A name ends with the name of the watch that it asks, which is used with it: it stays.
+        """
         self.is_used = True
+        for one in [one for one in self._used if name.endswith(one)]:
+            del self._used[one]
+            self._used[one] = None
         self._used.pop(name, None)
         self._used[name] = None
         if len(self._used) > USED_MAX:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.attributes.objects import AliasAttributes, TopicAttributes
 from adapter.core.contract import authorities as a
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.network import routes, topic_rights, topic_strings
+from adapter.core.rules.network import routes, topic_rights
 from adapter.core.rules.primitives.access import Asker
 
 
@@ -37,11 +37,12 @@ def missing(
     lacking = asker.missing(a.QUEUE, checked, bits)
     if lacking:
         yield a.QUEUE, checked, lacking
-    if alias and alias.target_type == "TOPIC" and ("topic", alias.target) in qm.objects:
-        topic = topic_strings.full_string(qm, alias.target, "")
-        lacking = topic_rights.missing_of(qm, asker, topic, a.PUBLISH)
-        if lacking:
-            yield a.TOPIC, topic, lacking
+    if alias and alias.target_type == "TOPIC":
+        topic = qm.objects.get(("topic", alias.target))
+        if isinstance(topic, TopicAttributes):  # of the root too, where nothing can be published
+            lacking = topic_rights.missing_of(qm, asker, topic.topic_string, a.PUBLISH)
+            if lacking:
+                yield a.TOPIC, topic.topic_string, lacking
 
 
 def require(

@@ -163,3 +163,19 @@ def test_an_alias_of_a_topic_that_is_not_there_needs_put_alone() -> None:
     answer = client.answer(client.send(c.Open(1, "LATER", c.OUTPUT)))
     assert isinstance(answer, Refused)
     assert not client.core.denials
+
+
+@pytest.mark.parametrize("target", ["SYSTEM.BASE.TOPIC", "GONE"])
+@pytest.mark.parametrize("way", [by_report, by_receiver])
+def test_what_leads_to_no_topic_is_a_dead_letter(
+    way: Callable[[Client, Name], bool], target: str
+) -> None:
+    """No request can be refused there: an exception would end the queue manager's term."""
+    client = site()
+    client.do(c.DefineObject("alias", "TO.NONE", {"target": target, "target_type": "TOPIC"}))
+    needed = {("queue", "TO.NONE", "put"), ("queue", "TO.NONE", "setall")}
+    grant(client, needed | OTHERWISE | {("topic", "SYSTEM.BASE.TOPIC", "pub")})
+    client.core.denials.clear()
+    user(client)
+    assert way(client, ("TO.NONE", ""))
+    assert client.core.qm.queues["DEAD"].available_count == 1

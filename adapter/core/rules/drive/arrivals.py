@@ -45,6 +45,8 @@ from adapter.core.rules.primitives.step_room import StepRoom
 from adapter.core.rules.pubsub import publish
 
 BLOCKED = "arrival_blocked"
+LEFT_OUT = "arrival_left_out"
+"""Its sender has not committed the unit, and sends it again: else messages would be missing."""
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
 POSITIONS_PER_RECORD = 1_000
@@ -115,7 +117,10 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, as much as a step may, and note that it came; or say that there is
     no room for it.
     """
+    events: list[r.Record] = []
     if unit.behind is not None and not qm.arrivals.has(unit.origin, *unit.behind):
+        told = {"from": unit.source, "behind": "/".join(map(str, unit.behind))}
+        events.append(r.EventRaised(LEFT_OUT, unit.topic, now_ms, told))
         unit = structs.replace(unit, messages=[], lowest=[])
     plan = Plan(qm, now_ms)
     receiver = receiver_of(qm, unit.source)
@@ -139,7 +144,7 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
         qm.arrivals.unfinished.add(unit.topic)
         arrived, ident = _arrived(_part(qm, unit, new[:count])), b""
     records = plan.record(ident, "commit")
-    return [*records, *arriving.conversations.removals(), arrived]
+    return [*records, *arriving.conversations.removals(), *events, arrived]
 
 
 def _plan_puts(arriving: Arriving, new: list[Arrival]) -> tuple[int, str]:

@@ -463,7 +463,10 @@ def test_an_exception_report_that_has_no_room_beside_its_unit_has_no_data(
 
 def test_a_unit_that_has_overtaken_the_one_before_it_is_left_out() -> None:
     at = site("Q")
-    at.arrive(arrival("b", 2), lowest=(2, 0), behind=(0, 1, 0))
+    event, _ = at.arrive(arrival("b", 2), lowest=(2, 0), behind=(0, 1, 0))
+    assert isinstance(event, EventRaised)
+    told = (event.kind, event.name, event.details)
+    assert told == ("arrival_left_out", TOPIC, {"from": "QMA", "behind": "0/1/0"})
     assert at.client.get() == []
     assert at.core.qm.arrivals.position(TOPIC, "topic id") == 1
     at.arrive(arrival("a", 1))

@@ -40,6 +40,7 @@ CATALOG = {broker.PREFIX + kind: attributes for kind, attributes in broker.TYPES
 """The objects of Service Broker, by the kind that records say."""
 LOCAL_QUEUE = "queue"
 CHANNEL = "channel"
+QUEUES_BUT_LOCAL = ("alias", "remote", "model")
 DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGER))
 """The kinds of which there may be many here."""
 
@@ -137,10 +138,15 @@ def _check_channel(qm: QueueManager, name: str, given: dict[str, Any]) -> None:
 def _check_queue_manager(qm: QueueManager, _name: str, given: dict[str, Any]) -> None:
     """A dead letter that is put to an alias of a topic is published: it may be lost."""
     dead = given.get("dead_letter_queue")
-    for kind in ("alias", "remote"):
-        if (kind, dead) in qm.objects:
-            text = f"the dead-letter queue is a local queue, and {dead} is not: name a local one"
-            raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
+    if any((kind, dead) in qm.objects for kind in QUEUES_BUT_LOCAL):
+        text = f"the dead-letter queue is a local queue, and {dead} is not: name a local one"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
+
+
+def _check_new_queue(qm: QueueManager, name: str, _given: dict[str, Any]) -> None:
+    if name == qm.attributes.dead_letter_queue:
+        text = "DEADQ names it, which is to be a local queue: define one, or alter DEADQ"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
 
 
 def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
@@ -212,13 +218,16 @@ def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
 
 Check = Callable[[QueueManager, str, dict[str, Any]], None]
 CHECKS_OF_NEW: Final[dict[str, Check]] = {
+    **dict.fromkeys(QUEUES_BUT_LOCAL, _check_new_queue),
     topics.TOPIC: topics.check_place,
     FEED: feeds.check_new,
     EXPORT: exports.check_new,
     CHANNEL: _check_channel,
 }
 """What the attributes of a new object must not be together, by kind."""
-CHECKS_OF_CHANGED: Final[dict[str, Check]] = CHECKS_OF_NEW | {
+CHECKS_OF_CHANGED: Final[dict[str, Check]] = {
+    topics.TOPIC: topics.check_place,
+    CHANNEL: _check_channel,
     SUBSCRIPTION: subscriptions.check_alteration,
     FEED: feeds.check_alteration,
     EXPORT: exports.check_alteration,

@@ -74,22 +74,23 @@ def test_what_is_no_kind_or_no_name_or_no_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "target"),
+    ("kind", "given"),
     [
-        ("alias", {"target": "Q"}),
         ("alias", {"target": "T", "target_type": "TOPIC"}),
         ("remote", {"remote_name": "R", "remote_queue_manager": "QM2"}),
+        ("model", {}),
     ],
 )
-def test_a_dead_letter_queue_is_local(kind: str, target: dict[str, str]) -> None:
+def test_a_dead_letter_queue_is_local(kind: str, given: dict[str, str]) -> None:
     """As MQ says it of DEADQ. Of a name that is not there yet it cannot be said."""
     client = client_on("Q")
-    altered = c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"})
-    client.do(altered)
-    client.do(c.DefineObject("topic", "T", {"topic_string": "t"}))
-    client.do(c.DefineObject(kind, "DEAD", target))
+    client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    assert client.refused(c.DefineObject(kind, "DEAD", given)) is Reason.ATTRIBUTE_ERROR
+    client.do(c.DefineObject(kind, "OTHER", given))
+    altered = c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "OTHER"})
     assert client.refused(altered) is Reason.ATTRIBUTE_ERROR
     client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "Q"}))
+    client.do(c.DefineObject(kind, "DEAD", given))
 
 
 def test_objects_have_a_bound() -> None:

@@ -199,6 +199,7 @@ def is_address_pattern(text: str) -> bool:
     """Whether a text means addresses that there can be: a record that fits none protects nothing.
 
     It has four parts, or eight of IPv6, each *, a number, or a range; * at the end is all others.
+    `::` is of whole addresses alone.
     Addresses of IPv4 that are written as such of IPv6 are compared as those of IPv4.
 
     >>> [is_address_pattern(one) for one in ("10.1.2-7.*", "fd00:*", "::1")]
@@ -207,6 +208,8 @@ def is_address_pattern(text: str) -> bool:
     [True, False]
     >>> [is_address_pattern(one) for one in ("10.1.2", "300.1.1.1", "10.9-7.*", "fd00::1-5")]
     [False, False, False, False]
+    >>> [is_address_pattern(one) for one in ("2001:db8::5:*", "::1:*", "::*")]
+    [False, False, False]
     """
     if ":" not in text:
         return _are_parts(text.split("."), 4, 255)
@@ -215,8 +218,7 @@ def is_address_pattern(text: str) -> bool:
             return ipaddress.ip_address(text).version == 6
         except ValueError:
             return False
-    parts = [one for one in text.split(":") if one]
-    return not _MAPPED.match(text) and _are_parts(parts, 8, 0xFFFF)
+    return not _MAPPED.match(text) and _are_parts(text.split(":"), 8, 0xFFFF)
 
 
 def _are_parts(parts: list[str], count: int, most: int) -> bool:

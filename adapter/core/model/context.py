@@ -13,13 +13,14 @@ from adapter.core.mq_layouts.mqmd import put_date_time
 
 
 class MessageContext(Struct):
-    """Identity is the first three, origin the others. The fields are those of Details and of the
+    """Identity is the first four, origin the others. The fields are those of Details and of the
     message.
     """
 
     user: str = ""
     accounting_token: bytes = b""
     identity_data: str = ""
+    putter: str = ""
     application: str = ""
     appl_type: int = 0
     origin_data: str = ""
@@ -44,6 +45,7 @@ def context_of(message: MessageData, queue_manager: str) -> MessageContext:
         message.user,
         known.accounting_token,
         known.identity_data,
+        known.putter,
         application,
         appl_type,
         origin_data,
@@ -55,11 +57,13 @@ def write_identity(message: MessageData, context: MessageContext) -> None:
     """Let the identity of a message be that of a context."""
     message.user = context.user
     details = message.details
-    if details is None and (context.accounting_token or context.identity_data):
+    says_more = context.accounting_token or context.identity_data or context.putter
+    if details is None and says_more:
         details = message.details = Details(appl_type=APPL_TYPE_DEFAULT)
     if details is not None:
         details.accounting_token = context.accounting_token
         details.identity_data = context.identity_data
+        details.putter = context.putter
 
 
 def write_origin(message: MessageData, context: MessageContext) -> None:

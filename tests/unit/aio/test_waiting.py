@@ -9,11 +9,15 @@ import pytest
 import adapter
 from adapter.aio.waiting import cancel_later, let_send
 from adapter.core.contract import commands as c
-from tests.support.loopback import Loopback
+from tests.support.loopback import Loopback, OnCommand
 
 
-async def release_later(server: Loopback) -> None:
-    await asyncio.sleep(0.2)
+async def expire(block: asyncio.Timeout, server: Loopback, command: OnCommand) -> None:
+    """Let a timeout run out once a command has come, and only then let it be answered."""
+    await asyncio.to_thread(command.arrived.wait, 20)
+    block.reschedule(asyncio.get_running_loop().time())
+    while not block.expired():
+        await asyncio.sleep(0)
     await asyncio.to_thread(server.release)
 
 
@@ -22,8 +26,9 @@ async def test_a_timeout_that_was_left_cancels_nothing_afterwards(server: Loopba
         queue = qm.queue("Q")
         await queue.put(b"x")
         server.holds = (c.Get,)
-        releasing = asyncio.create_task(release_later(server))
-        async with asyncio.timeout(0.1) as block:
+        command = OnCommand(server, c.Get)
+        async with asyncio.timeout(None) as block:
+            expiring = asyncio.create_task(expire(block, server, command))
             got = await queue.get()
         assert block.expired()
         assert got is not None
@@ -32,23 +37,24 @@ async def test_a_timeout_that_was_left_cancels_nothing_afterwards(server: Loopba
         task = asyncio.current_task()
         assert task is not None
         assert task.cancelling() == 0
-        await releasing
+        await expiring
 
 
 async def test_a_timeout_that_goes_on_cancels_the_next_wait(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         queue = qm.queue("Q")
         server.holds = (c.Put,)
-        releasing = asyncio.create_task(release_later(server))
+        command = OnCommand(server, c.Put)
         steps = []
         with pytest.raises(TimeoutError):  # noqa: PT012
-            async with asyncio.timeout(0.1):
+            async with asyncio.timeout(None) as block:
+                expiring = asyncio.create_task(expire(block, server, command))
                 await queue.put(b"x")
                 steps.append("put")
                 await asyncio.sleep(30)
         assert steps == ["put"]
         assert server.bodies("Q") == [b"x"]
-        await releasing
+        await expiring
 
 
 async def test_a_cancelled_task_ends(server: Loopback) -> None:

@@ -55,7 +55,7 @@ def test_a_welcome_in_another_version_is_refused(
 def test_after_the_first_welcome_only_that_queue_manager_will_do(
     server: Loopback, connect: Connect
 ) -> None:
-    qm = connect(reconnect_timeout_s=0.2)
+    qm = connect(reconnect_timeout_s=2.0)
     qm.define_queue("Q")
     server.crash()
     server.qm.name = "QM2"

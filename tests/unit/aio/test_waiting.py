@@ -16,8 +16,8 @@ async def expire(block: asyncio.Timeout, server: Loopback, command: OnCommand) -
     """Let a timeout run out once a command has come, and only then let it be answered."""
     await asyncio.to_thread(command.arrived.wait, 20)
     block.reschedule(asyncio.get_running_loop().time())
-    while not block.expired():
-        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)  # it has run out
+    assert block.expired()
     await asyncio.to_thread(server.release)
 
 

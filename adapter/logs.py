@@ -162,10 +162,11 @@ def write_all(number: int, line: bytes) -> None:
 def tell(text: str) -> None:
     """Write a sentence for people to standard error, unless that takes nothing any more.
 
-    Control characters are escaped: clients choose some of what is told.
+    Clients choose some of what is told: control characters are escaped, and further lines indented,
+    so that none of them looks like a sentence of its own.
     """
     writer = _writer()
-    writer.write(texts.escape(text))
+    writer.write(texts.escape(text, kept="\n\t").replace("\n", "\n  "))
     writer.flush()
 
 

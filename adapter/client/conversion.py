@@ -51,11 +51,18 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "properties": ("properties", a.as_properties),
     "details": ("details", a.as_details),
 }
+
+
+def _as_end_ms(value: object) -> int:
+    """Take when a message is to expire; a time before 1970 is over too, and not none."""
+    return 0 if value is None else max(1, a.as_time_ms(value, "expires_at"))
+
+
 # What a put only says of itself: a message that is put again is put by this program.
 _ORIGIN: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "user": ("user", lambda v: a.as_text("user", v, a.ORIGIN_LENGTH_MAX)),
     "application": ("application", lambda v: a.as_text("application", v, a.ORIGIN_LENGTH_MAX)),
-    "expires_at": ("expires_at_ms", lambda v: a.as_time_ms(v, "expires_at")),
+    "expires_at": ("expires_at_ms", _as_end_ms),
 }
 
 

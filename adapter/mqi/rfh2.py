@@ -15,6 +15,7 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from msgspec import Struct
 
@@ -37,7 +38,6 @@ OF_PUBLICATIONS = {
 """What the queue manager says of a publication, and where in a header."""
 COMPATIBLE = ("usr.", "mcd.", "jms.", "mqext.")
 """Folders of properties. Without a folder a property lies in usr."""
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
 """What the name of an element may not have, or is to be told from what is escaped."""
@@ -185,12 +185,14 @@ def _read(text: str, room: int) -> dict[str, Property] | None:
         return None
     try:
         usr = _parse(text)
-    except (ElementTree.ParseError, ValueError):
+    except (expat.ExpatError, ValueError):
         return None
     found: dict[str, Property] = {}
     inner = [("", one) for one in reversed(usr)]
     while inner:
         before, one = inner.pop()
+        if ":" in one.tag:  # the names of properties have no prefix
+            return None
         name = before + _as_name(one.tag)
         if len(one):
             before = f"{name}."
@@ -204,15 +206,28 @@ def _read(text: str, room: int) -> dict[str, Property] | None:
 
 
 def _parse(text: str) -> ElementTree.Element:
-    """Read a folder, of which each character stays as it is. ParseError, ValueError."""
+    """Read a folder, of which each character stays as it is. ExpatError, ValueError."""
     used = {ord(one) & ~0xFFFF for one in set(text)}
     plane = next((one for one in PLANES if one not in used), 0)
     held = TEXT.sub(lambda found: _hold(found[0], plane), text) if plane else text
-    (folder,) = ElementTree.fromstring(f'<all xmlns:xsi="{XSI}">{held}</all>')  # noqa: S314
+    folder = _elements(held)
     for element in folder.iter() if held != text else ():
         letters = map(ord, element.text or "")
         element.text = "".join(chr(n - plane if n & ~0xFFFF == plane else n) for n in letters)
     return folder
+
+
+def _elements(text: str) -> ElementTree.Element:
+    """Read XML whose names stay as they are written: a namespace, in the name of each element that
+    is of it, could make much of little. Raises ExpatError.
+    """
+    builder, parser = ElementTree.TreeBuilder(), expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    parser.Parse(text, True)
+    return builder.close()
 
 
 def _hold(text: str, plane: int) -> str:
@@ -296,7 +311,7 @@ def _is_usr(text: str) -> bool:
 def _value(element: ElementTree.Element) -> Property:
     """Return the value of a property by its type; as text if it is not of that type."""
     text, kind = element.text or "", element.get("dt", "string")
-    if element.get(f"{{{XSI}}}nil") in ("true", "1"):
+    if element.get("xsi:nil") in ("true", "1"):
         return None
     with suppress(ValueError):
         if kind == "boolean":

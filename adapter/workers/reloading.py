@@ -19,6 +19,8 @@ class ImportedFiles:
 
     def __init__(self) -> None:
         self._noted: dict[str, int] = {}
+        self._asked: set[str] = set()
+        """Modules that the other finders are asked for now."""
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -41,12 +43,24 @@ class ImportedFiles:
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """Return what the other finders find, and note its file."""
+        if fullname in self._asked:
+            return None  # one of the others asks all finders, too
+        self._asked.add(fullname)
+        try:
+            spec = self._found(fullname, path, target)
+        finally:
+            self._asked.discard(fullname)
+        if spec is not None and spec.has_location and spec.origin is not None:
+            self.note(spec.origin)
+        return spec
+
+    def _found(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
         for finder in [one for one in sys.meta_path if one is not self]:
             find_spec = getattr(finder, "find_spec", None)  # Python passes over one without it
             spec: ModuleSpec | None = find_spec and find_spec(fullname, path, target)
             if spec is not None:
-                if spec.has_location and spec.origin is not None:
-                    self.note(spec.origin)
                 return spec
         return None
 

@@ -281,5 +281,5 @@ def test_a_sentence_for_people_gives_no_orders_to_their_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.tell("mqk: for \x1b]0;owned\x07\x1b[2J\nmqk: all is well\u202eä")
-    told = "mqk: for \\x1b]0;owned\\x07\\x1b[2J\\nmqk: all is well\\u202eä\n"
+    told = "mqk: for \\x1b]0;owned\\x07\\x1b[2J\n  mqk: all is well\\u202eä\n"
     assert capsys.readouterr().err == told

@@ -46,3 +46,28 @@ def test_a_file_that_changes_while_it_is_imported_is_noticed(
         watch.add(imported.times([str(file)]))
         have_changed.append(watch.has_changed())
     assert have_changed == [False, False, True]
+
+
+class AskingFinder:
+    """Asks all finders what they find, and changes nothing, as tools that rewrite modules do."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: object, target: object = None) -> object:
+        for finder in sys.meta_path:
+            if finder is not AskingFinder:
+                spec = finder.find_spec(fullname, path, target)  # type: ignore[arg-type]
+                if spec is not None:
+                    return spec
+        return None
+
+
+def test_a_finder_of_the_program_may_ask_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "asked_test.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    imported = ImportedFiles()
+    with imported.noting():
+        monkeypatch.setattr(sys, "meta_path", [sys.meta_path[0], AskingFinder, *sys.meta_path[1:]])
+        importlib.import_module("asked_test")
+    assert str(tmp_path / "asked_test.py") in imported._noted

@@ -216,9 +216,12 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
 
 
 def keep_end(message: MessageData, now_ms: int) -> None:
-    """Have a message expire when the put says, and at once if that is over."""
+    """Have a message expire when the put says, at once if that is over, and never if that is later
+    than any message may expire.
+    """
     if message.expires_at_ms:
-        message.expiry_ms = min(max(message.expires_at_ms - now_ms, 1), EXPIRY_MAX_MS)
+        left_ms = max(message.expires_at_ms - now_ms, 1)
+        message.expiry_ms = left_ms if left_ms <= EXPIRY_MAX_MS else 0
 
 
 def cap_expiry(message: MessageData, limits: PutDefaults, now_ms: int) -> None:

@@ -2,7 +2,7 @@
 
 Each unit of work puts and removes the same messages, so a message is on one of the two queues
 whenever the command ends. A message is put before it is removed: if the put is refused, nothing was
-got, and no backout is counted.
+got. If it has gone before it is removed, or is not to be had, the unit's backout is not counted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import click
 import adapter
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
+from adapter.client.acting import put_by_name
+from adapter.client.browse import BrowsedMessage
 from adapter.command import failures, options
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, UnitTooLarge
 
 UNIT_SIZE_MAX = 1_000
 LOST = (BackedOut, ConnectionBroken, InDoubt)
@@ -63,15 +65,15 @@ def move(
     with (
         connect(qmgr, "mqk move") as qm,
         qm.queue(source, open_for="input", selection=selection) as taken,
-        qm.queue(target, open_for="output") as given,
     ):
+        put_by_name(qm, target, (), unit_size=1)  # so that a wrong target is found here
         try:
             # What is there now, so that a target which leads back to the source has an end.
             most = taken.depth() if count is None else count
             with output.progress("moving", most) as step:
                 while moved < most:
                     wanted = min(unit_size, most - moved)
-                    some, refused = move_unit(qm, taken, given, wanted, header, ids)
+                    some, refused = move_unit(qm, taken, target, wanted, header, ids)
                     moved += some
                     step(some)
                     if refused is not None:
@@ -89,36 +91,91 @@ def move(
 def move_unit(
     qm: adapter.Connection,
     source: adapter.Queue,
-    target: adapter.Queue,
+    target: str,
     wanted: int,
     header: dict[str, Any],
     ids: dict[str, Any],
 ) -> tuple[int, Error | None]:
-    """Move at most so many messages in one unit; how many it were, and what the target refused.
+    """Move at most so many messages in one unit; how many it were, and what was refused.
 
-    What was moved before a refusal stays moved. If another program gets a message between its put
-    and its removal, the unit is backed out, and one message is moved alone.
+    What was moved before a refusal stays moved, and a unit that is full is no refusal: the next one
+    goes on. If a message cannot be removed that was put, because another program got it, it has
+    expired, or the unit is full, the unit is backed out, and they are moved one by one.
     """
     moved = 0
     with qm.unit() as unit:
         for message in islice(source.browse(**ids), wanted):
             try:
-                target.put(
-                    message,
-                    unit=unit,
-                    expires_at=message.expires_at,
-                    user=message.user,
-                    application=message.application,
-                    **header,
-                )
+                _put(qm, target, message, unit, header)
             except LOST:
                 raise
+            except UnitTooLarge as problem:
+                return moved, None if moved else problem
             except Error as problem:
                 return moved, problem
-            if not message.remove(unit):
-                unit.backout()
+            if not _can_remove(message, unit):
+                unit.backout(counted=False)
                 break
             moved += 1
         else:
             return moved, None
-    return move_unit(qm, source, target, 1, header, ids)
+    return move_one_by_one(qm, source, target, wanted, header, ids)
+
+
+def _can_remove(message: BrowsedMessage, unit: adapter.Unit) -> bool:
+    """Remove a message; False if it is not there, or that is refused, as it will be alone."""
+    try:
+        return message.remove(unit)
+    except LOST:
+        raise
+    except Error:
+        return False
+
+
+def move_one_by_one(
+    qm: adapter.Connection,
+    source: adapter.Queue,
+    target: str,
+    wanted: int,
+    header: dict[str, Any],
+    ids: dict[str, Any],
+) -> tuple[int, Error | None]:
+    """Move at most so many messages, each in its own unit; as move_unit() returns it.
+
+    A message that has gone before it is removed is left out: its unit has got nothing.
+    """
+    moved = 0
+    try:
+        for message in source.browse(**ids):
+            with qm.unit() as unit:
+                _put(qm, target, message, unit, header)
+                is_removed = message.remove(unit)
+                if not is_removed:
+                    unit.backout()
+            moved += is_removed
+            if moved == wanted:
+                break
+    except Error as problem:
+        return moved, problem
+    return moved, None
+
+
+def _put(
+    qm: adapter.Connection,
+    target: str,
+    message: BrowsedMessage,
+    unit: adapter.Unit,
+    header: dict[str, Any],
+) -> None:
+    """Put by name, which refuses a model queue: the queue that it makes may end with the command,
+    and the messages with it.
+    """
+    qm.put(
+        target,
+        message,
+        unit=unit,
+        expires_at=message.expires_at,
+        user=message.user,
+        application=message.application,
+        **header,
+    )

@@ -11,6 +11,7 @@ import re
 
 PREFIX = "mq"
 TOPIC_LENGTH_MAX = 249  # Kafka's own limit
+INCARNATION_MAX = 2**63 - 1
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
 _ESCAPES = {"_": "-u", "-": "-d", "/": "-s", "%": "-p"}
@@ -144,6 +145,9 @@ def parse_queue_topic(topic: str, prefix: str = PREFIX) -> tuple[str, str, int]:
     if mark:
         queue = queue[: mark.start()]
     try:
-        return unescape(match["manager"]), unescape(queue), int(mark[1]) if mark else 0
+        incarnation = int(mark[1]) if mark else 0
+        if incarnation > INCARNATION_MAX:
+            raise ValueError(f"no queue has the incarnation {incarnation}")
+        return unescape(match["manager"]), unescape(queue), incarnation
     except ValueError as error:
         raise NotAQueueTopic(f"{topic!r} is not the topic of a queue: {error}") from error

@@ -37,7 +37,7 @@ from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands, Replies
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
-from adapter.client.acting import put_for
+from adapter.client.acting import put_by_name, put_for
 from adapter.client.connection import ClientOptions, Connection, connect_in_process
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
@@ -333,18 +333,7 @@ class CommandServer:
 def _put(qm: Connection, request: Message, messages: list[Message]) -> None:
     """Put replies where the request says, which may be on another queue manager."""
     where = request.reply_to_queue_manager
-    if where in ("", qm.name):
-        with qm.queue(request.reply_to, open_for="output") as opened:
-            opened.put_many(messages, unit_size=UNIT_SIZE)
-        return
-    for first in range(0, len(messages), UNIT_SIZE):
-        try:
-            with qm.unit() as unit:
-                for message in messages[first : first + UNIT_SIZE]:
-                    qm.put(request.reply_to, message, queue_manager=where, unit=unit)
-        except Error as error:
-            error.messages_put = first
-            raise
+    put_by_name(qm, request.reply_to, messages, queue_manager=where, unit_size=UNIT_SIZE)
 
 
 def _put_by_queue_manager(qm: Connection, request: Message) -> PutMessages:

@@ -1,7 +1,7 @@
 """mqk move: from queue to queue, whole or not at all."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 import adapter
 from adapter.cli.move import move_unit
 from adapter.client.browse import BrowsedMessage
+from adapter.errors import GetInhibited, UnitTooLarge
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
@@ -23,6 +24,12 @@ def queues(at: Mqk, manager: TestQueueManager) -> Iterator[adapter.Connection]:
 
 def bodies(qm: adapter.Connection, queue: str) -> list[bytes]:
     return [message.body for message in qm.queue(queue).browse()]
+
+
+def set_failures_aside(qm: adapter.Connection) -> None:
+    """Have the first backout that counts move a message from Q to BAD."""
+    qm.define_queue("BAD")
+    qm.alter_queue("Q", backout_threshold=1, backout_requeue_queue="BAD", backout_action="MOVE")
 
 
 def test_all_messages_are_moved_in_order(at: Mqk, queues: adapter.Connection) -> None:
@@ -97,14 +104,15 @@ def test_what_the_target_refuses_stays_on_the_source(at: Mqk, queues: adapter.Co
     assert (bodies(queues, "TO"), bodies(queues, "Q")) == ([b"a", b"b"], [b"c"])
 
 
+@pytest.mark.parametrize("harden", [False, True])
 def test_a_refusal_by_the_target_counts_no_backout_and_what_fits_is_moved(
-    at: Mqk, queues: adapter.Connection
+    harden: bool, at: Mqk, queues: adapter.Connection
 ) -> None:
-    queues.define_queue("BAD")
-    queues.alter_queue("Q", backout_threshold=1, backout_requeue_queue="BAD", backout_action="MOVE")
+    set_failures_aside(queues)
+    queues.alter_queue("Q", harden_get_backout=harden)
     queues.alter_queue("TO", max_depth=3)
     for n in range(10):
-        queues.put("Q", str(n))
+        queues.put("Q", str(n), persistent=True)
     said = at("move", "Q", "TO")
     assert said.status == 1
     assert "[MQRC_Q_FULL]; moved before: 3 messages" in said.err
@@ -116,25 +124,129 @@ def test_a_refusal_by_the_target_counts_no_backout_and_what_fits_is_moved(
     assert [one.backout_count for one in queues.queue("Q").browse()] == [0] * 7
 
 
-def test_a_message_that_another_program_gets_meanwhile_is_put_nowhere(
-    queues: adapter.Connection, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for body in "abc":
-        queues.put("Q", body)
+def interrupt(monkeypatch: pytest.MonkeyPatch, happens: Callable[[BrowsedMessage], object]) -> None:
+    """Let something happen between the put and the removal of each message."""
     real = BrowsedMessage.remove
-    stolen: list[adapter.Message | None] = []
 
     def remove(self: BrowsedMessage, unit: Any = None) -> bool:
-        if self.text == "b" and not stolen:
-            with manager.connect() as other:
-                stolen.append(other.get("Q", message_id=self.message_id))
+        happens(self)
         return real(self, unit)
 
     monkeypatch.setattr(BrowsedMessage, "remove", remove)
-    with queues.queue("Q") as source, queues.queue("TO") as target:
-        while move_unit(queues, source, target, 10, {}, {})[0]:
-            pass
-    assert (bodies(queues, "TO"), bodies(queues, "Q")) == ([b"a", b"c"], [])
+
+
+@pytest.mark.parametrize(("persistent", "harden"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("lost", ["0", "3", "5", "02", "135", "012345"])
+@pytest.mark.parametrize("how", ["got", "expired"])
+def test_a_message_that_goes_meanwhile_is_left_out_and_no_other_counts_a_backout(
+    persistent: bool, harden: bool, lost: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with adapter.testing.queue_manager("QM1", clock="manual") as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        qm.define_queue("TO")
+        set_failures_aside(qm)
+        qm.alter_queue("Q", harden_get_backout=harden)
+        for n, body in enumerate("012345"):
+            ends = n + 1 if how == "expired" and body in lost else None
+            qm.put("Q", body, persistent=persistent, expiry_s=ends)
+
+        def happens(message: BrowsedMessage) -> None:
+            if message.text not in lost:
+                return
+            if how == "got":
+                with manager.connect() as other:
+                    other.get("Q", message_id=message.message_id)
+            else:
+                manager.clock.advance((message.expires_at_ms - manager.clock.now_ms()) / 1000)
+
+        interrupt(monkeypatch, happens)
+        with qm.queue("Q") as source:
+            moved = move_unit(qm, source, "TO", 10, {}, {})
+        kept = [one.encode() for one in "012345" if one not in lost]
+        assert moved == (len(kept), None)
+        assert (bodies(qm, "TO"), bodies(qm, "Q"), bodies(qm, "BAD")) == (kept, [], [])
+
+
+@pytest.mark.parametrize("most", range(2, 14))
+def test_a_unit_that_is_full_is_committed_and_the_next_goes_on(most: int) -> None:
+    with (
+        adapter.testing.queue_manager("QM1", max_uncommitted_messages=most) as manager,
+        manager.connect() as qm,
+    ):
+        qm.define_queue("Q")
+        qm.define_queue("TO")
+        set_failures_aside(qm)
+        sent = [b"%d" % n for n in range(20)]
+        for body in sent:
+            qm.put("Q", body)
+        moved = 0
+        with qm.queue("Q") as source:
+            while moved < len(sent):
+                some, refused = move_unit(qm, source, "TO", 20, {}, {})
+                assert (some > 0, refused) == (True, None)
+                moved += some
+        assert (bodies(qm, "TO"), bodies(qm, "Q"), bodies(qm, "BAD")) == (sent, [], [])
+
+
+def test_a_limit_below_one_message_is_said() -> None:
+    with (
+        adapter.testing.queue_manager("QM1", max_uncommitted_messages=1) as manager,
+        manager.connect() as qm,
+    ):
+        qm.define_queue("Q")
+        qm.define_queue("TO")
+        qm.put("Q", "x")
+        with qm.queue("Q") as source:
+            moved, refused = move_unit(qm, source, "TO", 20, {}, {})
+        assert (moved, type(refused)) == (0, UnitTooLarge)
+        assert [one.backout_count for one in qm.queue("Q").browse()] == [0]
+
+
+def test_gets_that_are_inhibited_meanwhile_count_no_backout(
+    queues: adapter.Connection, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_failures_aside(queues)
+    for body in "abc":
+        queues.put("Q", body)
+
+    def happens(message: BrowsedMessage) -> None:
+        if message.text == "b":
+            with manager.connect() as other:
+                other.alter_queue("Q", inhibit_get=True)
+
+    interrupt(monkeypatch, happens)
+    with queues.queue("Q") as source:
+        moved, refused = move_unit(queues, source, "TO", 10, {}, {})
+    assert (moved, type(refused)) == (0, GetInhibited)
+    queues.alter_queue("Q", inhibit_get=False)
+    assert [one.backout_count for one in queues.queue("Q").browse()] == [0, 0, 0]
+    assert bodies(queues, "BAD") == bodies(queues, "TO") == []
+
+
+def test_each_of_many_messages_is_lost(
+    queues: adapter.Connection, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than calls may be nested."""
+    for n in range(1100):
+        queues.put("Q", str(n))
+    with manager.connect() as other:
+        interrupt(monkeypatch, lambda one: other.get("Q", message_id=one.message_id))
+        with queues.queue("Q") as source:
+            assert move_unit(queues, source, "TO", 1000, {}, {}) == (0, None)
+    assert bodies(queues, "TO") == bodies(queues, "Q") == []
+
+
+@pytest.mark.parametrize("kind", ["TEMPDYN", "PERMDYN"])
+def test_a_model_queue_is_no_target(kind: str, at: Mqk, queues: adapter.Connection) -> None:
+    """The queue that it makes might end with the command, and the messages with it."""
+    queues.define_object("model", "MODEL", definition_type=kind)
+    queues.put("Q", "a")
+    there = [one.name for one in queues.queues()]
+    said = at("move", "Q", "MODEL")
+    assert said.status == 1
+    assert "it is a model queue" in said.err
+    assert bodies(queues, "Q") == [b"a"]
+    assert [one.name for one in queues.queues()] == there
 
 
 @pytest.mark.parametrize(

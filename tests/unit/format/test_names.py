@@ -103,6 +103,8 @@ def test_a_prefix_may_hold_dots() -> None:
         "mq.QM1.q.A-xff",
         "mq.QM1.q.A-",
         "mq.QM1.q.A-1\n",
+        f"mq.QM1.q.A-{2**63}",
+        f"mq.QM1.q.A-{'1' * 230}",
     ],
 )
 def test_topics_that_are_no_queue(topic: str) -> None:

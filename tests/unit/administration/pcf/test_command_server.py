@@ -119,6 +119,29 @@ def test_replies_that_are_not_taken_are_dead_letters(kept: int) -> None:
         assert manager.statistics()["commands_unanswerable"] == 1
 
 
+@pytest.mark.parametrize("where", ["", "QM1"])
+@pytest.mark.parametrize("kind", ["TEMPDYN", "PERMDYN"])
+def test_replies_to_a_model_queue_are_dead_letters(kind: str, where: str) -> None:
+    """Nobody knows the queue that it would make: it is for those who open it."""
+    with testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.define_queue("DEAD")
+        qm.alter_queue_manager(dead_letter_queue="DEAD")
+        qm.define_object("model", "MODEL", definition_type=kind)
+        there = [one.name for one in qm.queues(system=True)]
+        fields: Any = {"reply_to": "MODEL", "format": "MQADMIN", "message_type": 1}
+        qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager=where, **fields)
+        one = qm.get("DEAD", timeout=TIMEOUT_S)
+        assert one is not None
+        assert one.dead_letter is not None
+        assert (one.dead_letter.reason, one.dead_letter.destination) == (2045, "MODEL")
+        assert [one.name for one in qm.queues(system=True)] == there
+
+
+def test_replies_go_to_the_own_queue_manager_by_its_name(qm: adapter.Connection) -> None:
+    (reply,) = replies(qm, request(PING), reply_to_queue_manager=qm.name)
+    assert decode(reply.body).header.comp_code == 0
+
+
 def test_one_reply_an_object_and_the_last_is_marked(qm: adapter.Connection) -> None:
     found = taken_apart(replies(qm, request(13, String(2016, "SYSTEM.*"))))
     assert len(found) > 5

@@ -43,6 +43,17 @@ def test_an_end_that_is_over_is_no_life(qm: adapter.Connection) -> None:
     assert [one.expiry_s for one in qm.queue("Q").browse()] in ([0.001, None], [None])
 
 
+def test_an_end_before_1970_is_over_and_one_beyond_all_expiries_is_none(
+    qm: adapter.Connection,
+) -> None:
+    qm.put("Q", "late", expires_at=datetime(2999, 1, 1, tzinfo=UTC))
+    late = qm.get("Q")
+    assert late is not None
+    assert late.expires_at is None
+    qm.put("Q", "over", expires_at=datetime(1960, 1, 1, tzinfo=UTC))
+    assert all(one.expires_at for one in qm.queue("Q").browse())
+
+
 def test_one_of_both_is_given(qm: adapter.Connection) -> None:
     with pytest.raises(InvalidOption, match="expiry_s or expires_at"):
         qm.put("Q", "x", expiry_s=1, expires_at=datetime(2099, 1, 1, tzinfo=UTC))

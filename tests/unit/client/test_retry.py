@@ -238,7 +238,7 @@ def test_what_has_failed_does_not_come_back_at_once_whatever_its_queue_is_called
     qm.define_object("alias", "ALIAS", target="Q")
     qm.define_object("topic", "T", topic_string="Q")  # a name of another kind
     qm.define_object("alias", "TOPIC", target="T", target_type="TOPIC")
-    queue, named = qm.queue("Q"), {said_by: name}
+    queue, named = qm.queue("Q"), {said_by: "Q" if said_by == "dead_letter_queue" else name}
     qm.alter_queue("Q", backout_requeue_queue=named.get("backout_requeue_queue", ""))
     qm.alter_queue_manager(dead_letter_queue=named.get("dead_letter_queue", ""))
     retry, seen = adapter.Retry(0, then=named.get("then", ""), backoff_max=60), list[bytes]()

@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,10 +55,10 @@ class AskingFinder:
     @staticmethod
     def find_spec(fullname: str, path: object, target: object = None) -> object:
         for finder in sys.meta_path:
-            if finder is not AskingFinder:
-                spec = finder.find_spec(fullname, path, target)  # type: ignore[arg-type]
-                if spec is not None:
-                    return spec
+            others: Any = finder
+            spec = None if others is AskingFinder else others.find_spec(fullname, path, target)
+            if spec is not None:
+                return spec
         return None
 
 

@@ -221,7 +221,7 @@ def keep_end(message: MessageData, now_ms: int) -> None:
     """
     if message.expires_at_ms:
         left_ms = max(message.expires_at_ms - now_ms, 1)
-        message.expiry_ms = left_ms if left_ms <= EXPIRY_MAX_MS else 0
+        message.expiry_ms = left_ms if left_ms <= EXPIRY_MAX_MS else EXPIRY_UNLIMITED
 
 
 def cap_expiry(message: MessageData, limits: PutDefaults, now_ms: int) -> None:

@@ -53,13 +53,24 @@ async def test_commits_in_flight_are_not_awaited_until_there_are_too_many(
 
 async def test_many_tasks_wait_for_the_same_commits(server: Loopback) -> None:
     waiting: list[asyncio.Task[object]]
+    units: list[adapter.aio.Unit] = []
+    have_all_put = asyncio.Event()
+
+    async def commit_one(qm: adapter.aio.Connection) -> None:
+        async with qm.queue("Q") as queue, qm.unit() as unit:
+            await queue.put(b"x", wait=False)
+            units.append(unit)
+            if len(units) == 20:
+                have_all_put.set()
+            await unit.commit(wait=False)
+
     async with await adapter.aio.connect(server.address) as qm:
         server.holds = (c.Commit,)
         for body in BODIES[:-1]:
             await committed(qm, body)
-        waiting = [asyncio.create_task(committed(qm, b"x")) for _ in range(20)]
+        waiting = [asyncio.create_task(commit_one(qm)) for _ in range(20)]
         waiting += [asyncio.create_task(qm.flush()) for _ in range(20)]
-        await asyncio.wait(waiting, timeout=0.05)
+        await asyncio.wait_for(have_all_put.wait(), 10)
         for one in waiting[::4]:
             one.cancel()
         await asyncio.to_thread(server.release)

@@ -275,20 +275,9 @@ class CommandServer:
         who = {"user": message.user, "application": message.application}
         what = {"queue": COMMAND_QUEUE, "message_type": message.message_type, **who}
         audit.warning("refused as a command: it is no request", reason=MESSAGE_TYPE_ERROR, **what)
-        dead = with_header(
-            message,
-            MESSAGE_TYPE_ERROR,
-            queue=COMMAND_QUEUE,
-            queue_manager=qm.name,
-            application=COMMAND_SERVER,
-            now_ms=int(time.time() * 1000),
-        )
-        try:
-            qm.put(dead_letter_queue(qm), dead)
-        except ConnectionBroken:
-            raise
-        except Error as error:
-            log.warning("a message was discarded that is no request", why=str(error), **what)
+        why = _bury(qm, message, MESSAGE_TYPE_ERROR, COMMAND_QUEUE, qm.name)
+        if why:
+            log.warning("a message was discarded that is no request", why=why, **what)
 
     def _answer(
         self, qm: Connection, request: Message, commands: CommandTable, put: PutMessages
@@ -308,26 +297,30 @@ class CommandServer:
         except Error as error:
             self._unanswerable += 1
             log.warning("a reply could not be put", queue=request.reply_to, reason=str(error))
-            if not isinstance(error, InDoubt):
-                for message in messages[error.messages_put :]:
-                    self._bury(qm, message, error.reason, request)
+            where = request.reply_to_queue_manager or qm.name
+            for reply in messages[error.messages_put :] if not isinstance(error, InDoubt) else ():
+                why = _bury(qm, reply, error.reason, request.reply_to, where)
+                if why:
+                    log.warning("a reply was discarded", queue=request.reply_to, why=why)
 
-    def _bury(self, qm: Connection, message: Message, reason: int, request: Message) -> None:
-        """Put a reply on the dead-letter queue, as its request could not be answered."""
-        dead = with_header(
-            message,
-            reason,
-            queue=request.reply_to,
-            queue_manager=request.reply_to_queue_manager or qm.name,
-            application=COMMAND_SERVER,
-            now_ms=int(time.time() * 1000),
-        )
-        try:
-            qm.put(dead_letter_queue(qm), dead)
-        except ConnectionBroken:
-            raise
-        except Error as error:
-            log.warning("a reply was discarded", queue=request.reply_to, why=str(error))
+
+def _bury(qm: Connection, message: Message, reason: int, queue: str, queue_manager: str) -> str:
+    """Put a message on the dead-letter queue in place of a queue; return why it was not, or ""."""
+    dead = with_header(
+        message,
+        reason,
+        queue=queue,
+        queue_manager=queue_manager,
+        application=COMMAND_SERVER,
+        now_ms=int(time.time() * 1000),
+    )
+    try:
+        qm.put(dead_letter_queue(qm), dead)
+    except ConnectionBroken:
+        raise
+    except Error as error:
+        return str(error)
+    return ""
 
 
 def _put(qm: Connection, request: Message, messages: list[Message]) -> None:

@@ -202,10 +202,15 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
 
 
-def _target(plan: Plan, subscription: SubscriptionState) -> Target:
-    """Find where copies go. Who may not put them there has no transmission queue made either."""
+def _target(plan: Plan, subscription: SubscriptionState, queue: LocalQueue | None = None) -> Target:
+    """Find where copies go. Who may not put them there has no transmission queue made either.
+
+    queue: the subscription's, if that is at hand.
+    """
     if not _may_reach(plan.qm, subscription):
         return Target(reason=Reason.AUTHORITY_MISSING)
+    if queue is not None:
+        return Target(queue, destination=queue)
     to, manager = subscription.destination, subscription.destination_queue_manager
     return routes.find(plan.qm, to, manager, plan.new_queues)
 
@@ -316,9 +321,7 @@ def retained_copies(
     plan, lost = Plan(qm, now_ms), 0
     if subscription.level > RETAINED_LEVEL:
         return plan, lost
-    target = Target(queue, destination=queue)
-    if queue is None or not _may_reach(qm, subscription):
-        target = _target(plan, subscription)
+    target = _target(plan, subscription, queue)
     for topic, message in retained.last_of_each(qm, subscription.topic, now_ms):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):

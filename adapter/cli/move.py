@@ -17,12 +17,11 @@ from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.client.acting import put_by_name
 from adapter.client.browse import BrowsedMessage
+from adapter.client.retry import LOST
 from adapter.command import failures, options
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, UnitTooLarge
+from adapter.errors import Error, UnitTooLarge
 
 UNIT_SIZE_MAX = 1_000
-LOST = (BackedOut, ConnectionBroken, InDoubt)
-"""What ends a unit, so that nothing of it is moved."""
 
 
 @click.command()

@@ -2,6 +2,10 @@
 
 The progress outlives the ledger's topic: it says which entries have been copied, so that a ledger
 that has lost them is not taken for whole.
+
+Of entries, a progress tells in a transaction that is open or aborted as well: a mover reads what
+Kafka has confirmed, whatever becomes of its copies. Behind a crash of Kafka the last transaction is
+open for a while, or for ever (open_lanes), and the committed progress would tell of an older end.
 """
 
 from __future__ import annotations
@@ -29,6 +33,11 @@ def _reading(settings: MoverSettings) -> Iterator[Committed]:
     """Read what is committed. Raises LedgerUnavailable."""
     with _explain(), Committed(settings) as committed:
         yield committed
+
+
+def _all_of(settings: MoverSettings) -> Committed:
+    """Read what is not committed as well; see above."""
+    return Committed(settings, "read_uncommitted")
 
 
 @contextmanager
@@ -60,7 +69,7 @@ class RecordedProgress:
                 self._ready.serve()
                 return
             with _explain(), ExitStack() as if_it_fails:
-                committed = if_it_fails.enter_context(Committed(self._settings))
+                committed = if_it_fails.enter_context(_all_of(self._settings))
                 _read_recorded(committed, self._settings.progress_topic)
                 committed.rest()
                 if_it_fails.pop_all()
@@ -73,7 +82,7 @@ class RecordedProgress:
         wrote.
         """
         with self._lock:
-            committed, self._ready = self._ready or Committed(self._settings), None
+            committed, self._ready = self._ready or _all_of(self._settings), None
         with _explain(), committed:
             return _read_recorded(committed, self._settings.progress_topic)
 

@@ -335,8 +335,11 @@ def _check_attributes(
         _check_contract(qm, name, attributes)
     elif kind == kinds.SERVICE:
         queue_named(qm, attributes.get("queue", ""))
-        for one in kinds.names(attributes.get("contracts", "")):
+        accepted = kinds.names(attributes.get("contracts", ""))
+        for one in accepted:
             contract(qm, one)
+        if len(set(accepted)) < len(accepted) and "contracts" in given:
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, "a contract is in a service once")
     elif kind == kinds.NOTIFICATION:
         queue_named(qm, attributes.get("queue", ""))
         if attributes.get("event") not in b.EVENTS:

@@ -117,7 +117,7 @@ def decide_rollback_to(qm: QueueManager, request: Request, command: b.BrokerRoll
     savepoint = work.savepoints.get(command.name)
     if savepoint is None:
         text = "the transaction has no savepoint of this name"
-        raise Refusal(Reason.NAME_ERROR, command.name, text)
+        raise Refusal(Reason.OBJECT_NOT_FOUND, command.name, text)
     begun = list(work.list_begun())
     dropped, again = work.return_to(command.name)
     for state in begun:

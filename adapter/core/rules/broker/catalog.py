@@ -153,6 +153,13 @@ def retained_of(qm: QueueManager, queue: BrokerQueue) -> BrokerQueue:
     return that_queue(qm, queue.name + RETAINED)
 
 
+def held_of(queue: BrokerQueue) -> int:
+    """Say how many messages a unit has of one that it receives from a queue, or sends for an
+    endpoint of it: with retention its copy, too.
+    """
+    return 2 if queue.attributes.retention else 1
+
+
 def retain_sent(
     qm: QueueManager,
     queue: BrokerQueue,

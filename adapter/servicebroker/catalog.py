@@ -249,7 +249,7 @@ class Catalog(ABC):
         self, name: str, queue: str, *, event: str = b.QUEUE_DISABLED, on_queue: str = ""
     ) -> None:
         """CREATE EVENT NOTIFICATION: put a message about an event to a queue. on_queue: the queue
-        that the event is about; empty: any.
+        that the event is about, which exists; empty: any.
         """
         attributes = {
             "event": a.as_option("event", event),
@@ -267,7 +267,9 @@ class Catalog(ABC):
         self._drop(kinds.CONTRACT, name)
 
     def drop_queue(self, name: str) -> None:
-        """DROP QUEUE: not while a service uses it."""
+        """DROP QUEUE: not while a service uses it, or an event notification puts events on it. The
+        notifications about it go with it.
+        """
         self._drop(kinds.QUEUE, name)
 
     def drop_service(self, name: str) -> None:

@@ -91,8 +91,8 @@ class BrokerInquire(Struct, array_like=True, tag=103):
     all, in order, after the one that was the last of the answer before (for endpoints: hex; for
     groups the attribute key). SIDES are the endpoints of one conversation; name: its id in hex. The
     answer is Descriptions, which end by count or by bytes; one that has none is the last, as is one
-    of ENDPOINTS, GROUPS or queues that has fewer than count. Who may not browse the queue to which a
-    message of TRANSMISSION goes sees it without its body.
+    of ENDPOINTS, GROUPS or queues that has fewer than count. Who may not browse the queue to which
+    a message of TRANSMISSION goes sees it without its body.
     """
 
     kind: str

@@ -155,7 +155,7 @@ def check_changes(qm: QueueManager, unit: UnitOfWork, handles: list[bytes]) -> N
     work, most = work_of(unit), qm.limits.unit_messages
     more = sum(handle not in work.changes for handle in handles)
     if len(work.changes) + more > most or len(work.undo) >= TURNS * most:
-        text = f"{most} conversations at most, of which it begins, changes or ends each"
+        text = f"it begins, changes and ends {most} conversations at most"
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
 
 

@@ -58,6 +58,8 @@ def _with_dot(name: str, is_known: IsKnown) -> str:
 
 def _each(name: str, change: Callable[[str], str]) -> str:
     """Change each of the names that commas separate. What is changed has no prefix FormatName:."""
+    if not name:
+        return name  # most messages name no queue
     if COMMA not in name:
         return _keep_unless_changed(name, change)
     return COMMA.join(_keep_unless_changed(one, change) for one in name.split(COMMA))

@@ -79,6 +79,8 @@ class OpenMessageQueue(QueuePermissions, Closing):
         self._lock = new_lock()
         self._cursor_numbers = itertools.count(1)
         self._closed = Flag()
+        self._known: dict[str, bool] = {}
+        """Of the names of this machine, which messages may name."""
         self._formatter: MessageFormatter | None = XmlMessageFormatter()
         self._filter = MessageReadPropertyFilter()
         self._defaults = Message()
@@ -197,6 +199,15 @@ class OpenMessageQueue(QueuePermissions, Closing):
     def await_answers(self) -> None:
         """Wait until what the queue manager has answered by now is known here."""
         requests.inquire(self._reads, self.path)
+
+    def _is_known(self, computer: str) -> bool:
+        """Whether a queue manager has a computer of this name. It is asked once, as for the path
+        that was opened, and not for each message.
+        """
+        known = self._known.get(computer)
+        if known is None:
+            known = self._known[computer] = self._computers.is_known(computer)
+        return known
 
     def _handle(self, access: QueueAccessMode, route: QueueRoute | None = None) -> Handle:
         """Return the handle for some access, opening it if need be. route: None is the own queue

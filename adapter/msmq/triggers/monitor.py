@@ -65,6 +65,8 @@ class QueueMonitor:
         """changed: notified when the monitor begins or ends to wait."""
         self.path = path
         self.triggers = triggers
+        self._ending = threading.Lock()
+        """Held for a moment. The service asks under its own lock, and waits for no other."""
         self._is_asked_anew = False
         """Whether watch() was called since the monitor has seen last that the queue is gone."""
         self._host = host
@@ -96,7 +98,7 @@ class QueueMonitor:
 
         A queue that was deleted may be there again now: an end that is under way is no end then.
         """
-        with self._changed:
+        with self._ending:
             if self._has_ended or self._stopping.is_set():
                 return False
             self.triggers = triggers
@@ -168,7 +170,7 @@ class QueueMonitor:
 
     def _tries_again(self) -> bool:
         """Whether a queue that is gone is opened once more; if not, this is the end."""
-        with self._changed:
+        with self._ending:
             self._has_ended = not self._is_asked_anew
             self._is_asked_anew = False
             return not self._has_ended

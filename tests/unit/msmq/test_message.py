@@ -1,6 +1,7 @@
 """Message: properties, their checks, and what becomes of them in core's message."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapter.channel.requests import ENCODING_ERRORS
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -25,6 +27,7 @@ from adapter.msmq import (
 )
 from adapter.msmq.filters import PROPERTIES
 from adapter.msmq.message import incoming
+from adapter.msmq.property_names import settable
 from adapter.msmq.variants import VT_BYTES
 from adapter.wire.codec import decode_command, raw
 
@@ -325,3 +328,51 @@ def test_what_a_formatter_of_a_program_returns_can_be_sent_or_is_refused(written
         return
     command = MsmqSend(1, data)
     assert decode_command(raw(command)) == command
+
+
+class Text(str):
+    """A text of a type of a program's own."""
+
+    __slots__ = ()
+
+
+class Whole(int):
+    """A number of a type of a program's own."""
+
+
+class Octets(bytes):
+    """Bytes of a type of a program's own."""
+
+
+properties = st.dictionaries(
+    st.sampled_from(settable(Message)),
+    st.one_of(
+        values,
+        st.timedeltas(),
+        st.text("\ud800\0\\.,a").map(Text),
+        st.integers(-1, 2**33).map(Whole),
+        st.binary().map(Octets),
+        st.sampled_from(AcknowledgeTypes),
+        st.sampled_from([rf"{GUID}\1", Text(rf"{GUID}\{2**64 - 1}"), r".\private$\q"]),
+    ),
+)
+
+
+@given(properties=properties, transaction=st.sampled_from([b"", bytes(24)]))
+def test_whatever_a_program_sets_can_be_sent_or_is_refused(
+    properties: dict[str, Any], transaction: bytes
+) -> None:
+    """The queue manager ends the connection at a command that it cannot read."""
+    message = Message("x")
+    for name, value in properties.items():
+        with suppress(ValueError, TypeError):
+            setattr(message, name, value)
+    try:
+        command = MsmqSend(1, message.to_data(), transaction)
+    except (InvalidOperationError, ValueError, TypeError, AttributeError):
+        return  # before anything is sent
+    try:
+        body = raw(command)
+    except ENCODING_ERRORS:
+        return
+    assert decode_command(body) == command

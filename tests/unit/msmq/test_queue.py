@@ -1,5 +1,6 @@
 """MessageQueue: sending, moving, journals, properties, and what a closed queue answers."""
 
+import socket
 import threading
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC
@@ -473,3 +474,24 @@ def test_the_names_of_a_queue_of_mq(at: MsmqSite) -> None:
         at.home.open(name, access=QueueAccessMode.SEND).send(b"x")
     with pytest.raises(MessageQueueException, match="a queue of MQ has no properties of MSMQ"):
         queue.count()
+
+
+def test_the_name_of_this_machine_in_messages_is_looked_up_once(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "thismachine")
+    asked: list[str] = []
+    locate = at.home.computers.locate
+    monkeypatch.setattr(
+        at.home.computers, "locate", lambda one: (asked.append(one), locate(one))[1]
+    )
+    queue, acks = at.create(), at.create("acks")
+    for _ in range(3):
+        send(
+            queue,
+            "1",
+            administration_queue=r"ThisMachine\private$\acks",
+            acknowledge_type=AcknowledgeTypes.FULL_REACH_QUEUE,
+        )
+    assert acks.count() == 3
+    assert asked.count("ThisMachine") == 1

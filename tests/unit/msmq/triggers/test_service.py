@@ -512,3 +512,14 @@ def test_all_names_of_this_machine_are_one_queue(at: MsmqSite) -> None:
     many = [Trigger(f"T{at}", name, rules=rules) for at, name in enumerate(names)]
     with running(at.home, *many) as service:
         assert service.statistics()["queues"] == 1
+
+
+def test_a_trigger_is_added_while_another_thread_waits_until_all_are_idle(at: MsmqSite) -> None:
+    queue = at.create()
+    with running(at.home, trigger(queue)) as service:
+        rules = [Rule("all", action=Call(failing, (MessageProperty.LABEL,)))]
+        adding = threading.Thread(target=service.add, args=(Trigger("T", queue, rules=rules),))
+        with service._changed:  # as wait_idle() has it when it asks whether all are idle
+            adding.start()
+            adding.join(IDLE_S)
+            assert not adding.is_alive()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adapter.core.contract.results import ComputerFound
 from adapter.msmq import (
     AcknowledgeTypes,
     Acknowledgment,
@@ -482,9 +483,12 @@ def test_the_name_of_this_machine_in_messages_is_looked_up_once(
     monkeypatch.setattr(socket, "gethostname", lambda: "thismachine")
     asked: list[str] = []
     locate = at.home.computers.locate
-    monkeypatch.setattr(
-        at.home.computers, "locate", lambda one: (asked.append(one), locate(one))[1]
-    )
+
+    def note(computer: str) -> ComputerFound:
+        asked.append(computer)
+        return locate(computer)
+
+    monkeypatch.setattr(at.home.computers, "locate", note)
     queue, acks = at.create(), at.create("acks")
     for _ in range(3):
         send(

@@ -84,6 +84,7 @@ class Property(ReadOnly[ValueT]):
     def __set__(self, message: Message, value: Any) -> None:
         message.__dict__[self._name] = self._check(self._name, value)
         message._unread -= {self._name}
+        message._as_received -= {self._name}
 
 
 def _priority(name: str, value: object) -> MessagePriority:
@@ -152,6 +153,10 @@ class Message(KnownProperties):
     _what = "a message"
     _own_attributes = frozenset({"formatter", "unit_received_in"})
 
+    _unread: frozenset[str] = frozenset()
+    _as_received: frozenset[str] = frozenset()
+    """Queues that another program has named: a dot in them is the first sender's computer."""
+
     label = Property("", lambda name, value: a.as_text(name, value, LABEL_LENGTH_MAX))
     priority = Property(MessagePriority.NORMAL, _priority)
     recoverable = Property(False, a.as_flag)
@@ -187,7 +192,6 @@ class Message(KnownProperties):
         self, body: Any = None, formatter: MessageFormatter | None = None, **properties: Any
     ) -> None:
         """formatter: None is that of the queue it is sent to. properties: as named above."""
-        self._unread: frozenset[str] = frozenset()
         self._raw: tuple[bytes, int] | None = None
         self._reader: MessageFormatter | None = None
         """What has read the value from _raw."""
@@ -287,11 +291,16 @@ class Message(KnownProperties):
         copy = Message(formatter=self.formatter)
         copy._raw, copy._has_value = self.encode_body(None), False
         copy._unread = self._unread
-        source = self.__dict__.get("source_computer", "")
         for name, value in self.set_properties().items():
             if name not in TIMES:  # what another client has written is not checked again
-                copy.__dict__[name] = absolute(value, source) if name in QUEUES else value
+                copy.__dict__[name] = self._name_queue(name) if name in QUEUES else value
         return copy
+
+    def _name_queue(self, name: str) -> str:
+        """Return the name of a queue for another sender."""
+        queue: str = self.__dict__.get(name, "")
+        source = self.__dict__.get("source_computer", "")
+        return absolute(queue, source) if name in self._as_received else queue
 
     def sent_as(self, identifier: bytes) -> None:
         """Note the id that the queue manager has given it."""
@@ -302,7 +311,8 @@ class Message(KnownProperties):
         self, formatter: MessageFormatter | None = None, is_known: IsKnown = no_computer
     ) -> MessageData:
         """Return the message of core. is_known: see here_as_dot(): names of queues are those of the
-        sender's machine, and are sent with a dot.
+        sender's machine, and are sent with a dot; those of a message that was received are the
+        first sender's, and have the name of that computer.
 
         Properties that a filter has left out are sent as if they had not been set. Raises
         InvalidOperationError if the body is one of them.
@@ -319,9 +329,9 @@ class Message(KnownProperties):
             acknowledge=int(self.acknowledge_type),
             journal=h.DEAD_LETTER * self.use_dead_letter_queue + h.JOURNAL * self.use_journal_queue,
             recoverable=self.recoverable,
-            administration_queue=here_as_dot(self.administration_queue, is_known),
-            response_queue=here_as_dot(self.response_queue, is_known),
-            dead_letter_queue=here_as_dot(self.dead_letter_queue, is_known),
+            administration_queue=here_as_dot(self._name_queue("administration_queue"), is_known),
+            response_queue=here_as_dot(self._name_queue("response_queue"), is_known),
+            dead_letter_queue=here_as_dot(self._name_queue("dead_letter_queue"), is_known),
             reach_ms=-1 if reach is None else _in_ms(reach),
         )
         return MessageData(
@@ -339,7 +349,7 @@ class Message(KnownProperties):
         read._reader = self._reader
         for name, value in self.set_properties().items():
             if name not in self._unread:
-                read.__dict__[name] = value
+                read.__dict__[name] = self._name_queue(name) if name in QUEUES else value
         return read
 
     def __repr__(self) -> str:
@@ -386,7 +396,7 @@ def incoming(
     header = data.msmq or h.MsmqHeader()
     message = Message(formatter=formatter)
     message._raw, message._has_value = (data.body, header.body_type), False
-    message._unread = unread
+    message._unread, message._as_received = unread, QUEUES
     message.unit_received_in = unit
     message.__dict__.update(_set_by_sender(data, header))
     message.__dict__.update(_set_by_manager(delivered, header))

@@ -215,13 +215,27 @@ def test_one_queue_is_one() -> None:
 
 
 @pytest.mark.parametrize("name", QUEUES)
-def test_a_copy_names_queues_of_its_first_sender(name: str) -> None:
-    found = received()
+def test_what_is_sent_on_names_queues_of_its_first_sender(name: str) -> None:
     for sent in (r".\private$\q", r"DIRECT=OS:.\private$\q", r"localhost\private$\q", " "):
+        found = received()
         vars(found)[name] = sent  # as another client may have written it
         vars(found)["source_computer"] = "AWAY"
         expected = sent.replace(".", "AWAY").replace("localhost", "AWAY")
         assert getattr(found.copy(), name) == expected
+        for message in (found, found.copy(), received_without(found, "label")):
+            assert getattr(message.to_data().msmq, name) == expected
+        assert getattr(found, name) == sent
+        found.label = "other"
+        if sent.strip():
+            setattr(found, name, sent)
+            assert getattr(found.to_data().msmq, name).startswith(("DIRECT=OS:.", "."))
+
+
+def received_without(message: Message, name: str) -> Message:
+    """Return a message as it would be received if a filter left one property out."""
+    found = received(unread=frozenset({name}))
+    vars(found).update({one: vars(message)[one] for one in (*QUEUES, "source_computer")})
+    return found
 
 
 def received(body: tuple[bytes, int] = (b"", 0), unread: frozenset[str] = frozenset()) -> Message:

@@ -33,6 +33,7 @@ _PATHS: Final = {
     "journal$": COMPUTER_JOURNAL,
 }
 """How System.Messaging names the queues of a computer."""
+_DIRECT: Final = "direct="
 _UNSUPPORTED: Final = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
 _UNSUPPORTED_DIRECT: Final = ("http:", "https:", "com:")
 _NAME: Final = re.compile(r'[^\\;+,"\x00-\x1f]+')
@@ -74,6 +75,13 @@ def is_computer(text: str) -> bool:
     return topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
 
 
+def is_format_name(text: str) -> bool:
+    """Whether a text is a format name of any kind, also of one that is not supported, and not a
+    path name.
+    """
+    return text.casefold().startswith((_DIRECT, *_UNSUPPORTED))
+
+
 def parse_all(text: str, computer: str) -> list[FormatName]:
     """Parse one name, or several separated by commas. computer: the caller's."""
     if len(text) > TEXT_MAX or text.count(",") >= NAMES_MAX:
@@ -89,8 +97,8 @@ def parse(text: str, computer: str) -> FormatName:
     low = name.casefold()
     if low.startswith(_UNSUPPORTED):
         raise _unsupported(text)
-    if low.startswith("direct="):
-        low, name = low[7:], name[7:]
+    if low.startswith(_DIRECT):
+        low, name = low[len(_DIRECT) :], name[len(_DIRECT) :]
         if low.startswith(_UNSUPPORTED_DIRECT):
             raise _unsupported(text)
         protocol, colon, name = name.partition(":")

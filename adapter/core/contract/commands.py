@@ -188,7 +188,8 @@ class Browse(Struct, array_like=True, tag=7):
     UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays.
     seen: in place of the cursor, which stays: for each lane the place (lane, seq, n) behind which
     its messages are shown; a lane that is not named is shown from its first message. Without
-    options.
+    options. seen_of: the queue and its incarnation (see Opened) whose places these are: of another
+    queue nothing was seen. None: the queue of the handle.
     """
 
     handle: int
@@ -204,6 +205,7 @@ class Browse(Struct, array_like=True, tag=7):
     wait_ms: int = 0
     place: tuple[int, int, int] | None = None
     seen: Annotated[list[tuple[int, int, int]], Meta(max_length=LANES_MAX)] | None = None
+    seen_of: tuple[str, int] | None = None
 
 
 class Begin(Struct, array_like=True, tag=18):

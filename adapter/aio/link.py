@@ -263,7 +263,7 @@ class AddressDialer:
 
     def toward(self, address: Address) -> AddressDialer | None:
         """See ManagerPlace."""
-        if not may_lead(self._address, address):
+        if not may_lead(self._address, address, with_tls=self._tls is not None):
             return None
         return AddressDialer(address, self._tls, self._host)
 
@@ -350,9 +350,10 @@ class TaskLookUpDialer:
         """See ManagerPlace: it is looked up."""
         return ""
 
-    def toward(self, address: Address) -> AddressDialer:
+    def toward(self, address: Address) -> AddressDialer | None:
         """See ManagerPlace."""
-        return AddressDialer(address, self._tls)
+        is_allowed = may_lead(None, address, with_tls=self._tls is not None)
+        return AddressDialer(address, self._tls) if is_allowed else None
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""

@@ -14,6 +14,7 @@ from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.link.tcp import TcpDialer, TcpLink
 from adapter.channel.link.tls import dialer_of
+from adapter.channel.places import may_lead
 
 CONNECT_S_MIN = 0.2
 """The time that a look-up leaves for connecting, at least."""
@@ -36,9 +37,10 @@ class LookUpDialer:
         """See ManagerPlace: it is looked up."""
         return ""
 
-    def toward(self, address: Address) -> TcpDialer:
+    def toward(self, address: Address) -> TcpDialer | None:
         """See ManagerPlace."""
-        return dialer_of(address, self._tls)
+        is_allowed = may_lead(None, address, with_tls=self._tls is not None)
+        return dialer_of(address, self._tls) if is_allowed else None
 
     def dial(self, timeout_s: float) -> TcpLink:
         self._is_interrupted = False

@@ -15,6 +15,7 @@ from adapter.channel.link.port import HostNotReached
 from adapter.channel.link.tcp import TcpDialer, TcpLink
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.places import may_lead
+from adapter.errors import InvalidValue
 
 CONNECT_S_MIN = 0.2
 """The time that a look-up leaves for connecting, at least."""
@@ -46,7 +47,10 @@ class LookUpDialer:
         self._is_interrupted = False
         deadline_s = time.monotonic() + timeout_s
         address = self._look_up(timeout_s)
-        self._dialing = dialing = dialer_of(parse_addresses(address)[0], self._tls)
+        try:
+            self._dialing = dialing = dialer_of(parse_addresses(address)[0], self._tls)
+        except InvalidValue as error:  # no argument of the program
+            raise HostNotReached(f"{address} was looked up: {error.happened}") from error
         try:
             if self._is_interrupted:
                 raise HostNotReached(f"{address}: the connection was closed during the look-up")

@@ -84,16 +84,21 @@ class TlsLink(TcpLink):
         super().send(records, while_full)
 
 
+def check_can_have_tls(address: Address) -> None:
+    """Refuse a socket of this machine where a program asks for TLS. Raises InvalidOption."""
+    if address.path:
+        raise InvalidOption(
+            f"{address} is a socket of this machine, which has no TLS: leave out tls"
+        )
+
+
 def dialer_of(
     address: Address, context: ssl.SSLContext | None = None, timings: LinkTimings = TIMINGS
 ) -> TcpDialer:
     """Make the dialer of an address. context: of TLS; None: in the clear."""
     if context is None:
         return TcpDialer(address, timings)
-    if address.path:
-        raise InvalidOption(
-            f"{address} is a socket of this machine, which has no TLS: leave out tls"
-        )
+    check_can_have_tls(address)
     return TcpDialer(address, timings, partial(shake, context, timings, address.host))
 
 

@@ -187,9 +187,8 @@ class Browse(Struct, array_like=True, tag=7):
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
     UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays.
     seen: in place of the cursor, which stays: for each lane the place (lane, seq, n) behind which
-    its messages are shown; a lane that is not named is shown from its first message. Without
-    options. seen_of: the queue and its incarnation (see Opened) whose places these are: of another
-    queue nothing was seen. None: the queue of the handle.
+    its messages are shown, from its first one if it is not named; without options. seen_of: of
+    which queue and incarnation (see Opened), None: of the handle's; of another nothing was seen.
     """
 
     handle: int

@@ -9,12 +9,6 @@ from adapter.core.contract.answers import (
     PASS_MESSAGE_ID,
     ids_of_answer,
 )
-from adapter.mq_constants import (
-    MQRO_DISCARD_MSG,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +23,3 @@ from adapter.mq_constants import (
 )
 def test_the_ids_are_as_the_options_say(report: int, expected: tuple[bytes, bytes]) -> None:
     assert ids_of_answer(report, b"own", b"theirs") == expected
-
-
-def test_the_options_are_those_of_mq() -> None:
-    assert (DISCARD, PASS_DISCARD_AND_EXPIRY) == (MQRO_DISCARD_MSG, MQRO_PASS_DISCARD_AND_EXPIRY)
-    assert (PASS_MESSAGE_ID, PASS_CORRELATION_ID) == (MQRO_PASS_MSG_ID, MQRO_PASS_CORREL_ID)

@@ -195,7 +195,7 @@ class AuthorityAdministration(ChannelRuleAdministration):
             *(a.as_text("profile", profile), a.as_text("object_type", object_type)),
             a.as_text("group", group) or a.as_text("user", user),
             bool(group),
-            cast("ac.Selection", a.as_name(of, "choice of records")),
+            cast("ac.Selection", a.plain_value(of)),
         )
         return (yield from ask(self._channel, command, AuthorityRecords))
 

@@ -17,6 +17,7 @@ from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.client.acting import put_by_name
 from adapter.client.browse import BrowsedMessage
+from adapter.client.forwarding import as_it_was_put
 from adapter.client.retry import LOST
 from adapter.command import failures, options
 from adapter.errors import Error, UnitTooLarge
@@ -173,8 +174,6 @@ def _put(
         target,
         message,
         unit=unit,
-        expires_at=message.expires_at,
-        user=message.user,
-        application=message.application,
+        **as_it_was_put(message),
         **header,
     )

@@ -115,11 +115,11 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
 
 
 def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
-    """Put a dead-letter header before the body, and let it say what the body is."""
+    """Put a dead-letter header before the body, and let it say what the body is: a format that has
+    no room in it is cut, as the queue manager's own dead letters have it.
+    """
     about = {"encoding": message.encoding, "ccsid": message.ccsid, "format": message.format}
-    checked = a.as_dead_letter(structs.replace(header, **about))
-    assert checked is not None
-    message.body = dead_letter.to_dlh(checked) + message.body
+    message.body = dead_letter.to_dlh(structs.replace(header, **about)) + message.body
     message.format = dead_letter.FORMAT
     message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
     return message

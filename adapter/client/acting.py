@@ -1,7 +1,8 @@
 """Putting by name, as parts of the queue manager do: a model queue is refused, as by MQPUT1.
 
 What is put for another user reaches where that user may put. Who connects as an operator puts with
-its own authorities all the same; what others have put is put on for them. This module does not know who the user is.
+its own authorities all the same; what others have put is put on for them. This module does not know
+who the user is.
 """
 
 from __future__ import annotations

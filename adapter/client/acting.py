@@ -19,7 +19,7 @@ from adapter.client.forwarding import as_it_was_put, as_own
 from adapter.client.message import Message
 from adapter.client.put_many import put_in_units
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import Opened, PutDone
 from adapter.errors import NotAuthorized
 
 
@@ -39,6 +39,18 @@ def put_for(
         )
         opening, put, _ = requests
         perform(channel, unit, requests, put, PutDone, after=opening)
+
+
+def leads_on(qm: Connection, queue: str) -> bool:
+    """Ask whether what is put to a queue goes to another queue manager: it is a transmission queue,
+    or a remote one. Raises what put_by_name() raises for its name.
+    """
+    handle = qm._channel.new_handle(queue, c.OUTPUT | c.EXISTING)
+    opening = open_request(handle)
+    ask_to_open(qm._channel, opening, handle)
+    close_handles(qm._channel, [handle])
+    opened = opening.answer
+    return isinstance(opened, Opened) and (opened.is_transmission or bool(opened.queue_manager))
 
 
 def put_by_name(

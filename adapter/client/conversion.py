@@ -96,6 +96,8 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     if isinstance(body, Message):
         for name, (field, check) in _FIELDS.items():
             setattr(message, field, check(getattr(body, name)))
+        way = on_its_way(body)
+        message.transmission = None if way is None else way.transmission
     header = a.as_dead_letter(body.dead_letter) if isinstance(body, Message) else None
     for name, value in fields.items():
         if name == "dead_letter":
@@ -112,6 +114,15 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     if fields.get("expiry_s") is not None and fields.get("expires_at") is not None:
         raise InvalidOption("give expiry_s or expires_at, and not both")
     return message if header is None else _with_header(message, header)
+
+
+def on_its_way(message: Message) -> core.MessageData | None:
+    """Return what was got from a transmission queue, with where it goes; None: this was not.
+
+    It is no field, as programs do not say it: a put to another transmission queue keeps it.
+    """
+    found: core.MessageData | None = message.__dict__.get("on_its_way")
+    return found
 
 
 def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
@@ -183,4 +194,6 @@ def shown(
     )
     if schemas is not None:
         message.__dict__["schemas"] = schemas
+    if sent.transmission is not None:
+        message.__dict__["on_its_way"] = sent
     return message

@@ -58,7 +58,9 @@ def move(
 
     As many are moved as there are at the start, or those with an id or that fit a selection.
     Messages keep their fields, their origin and what is left of their expiry; the put time is new
-    and the backout count is 0.
+    and the backout count is 0. Messages of a transmission queue keep their destination on another
+    one; to local queues they are not moved. A move gets and puts each message: one that asks for
+    confirmations of arrival or delivery (COA, COD) has them sent again.
     """
     if source == target:
         raise click.UsageError("SOURCE and TARGET must be different queues")

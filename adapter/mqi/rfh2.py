@@ -359,7 +359,7 @@ def _value(element: ElementTree.Element) -> Property:
 
 
 def _whole(text: str, bits: int) -> int | None:
-    """Read a signed number of so many bits, as MQ writes it; None: it is none."""
+    """Read a signed number of so many bits, as MQ writes it; None: it is another text."""
     if not WHOLE.fullmatch(text):
         return None
     number = int(text)
@@ -367,7 +367,7 @@ def _whole(text: str, bits: int) -> int | None:
 
 
 def _real(text: str) -> float | None:
-    """Read a number of 64 bits, as MQ writes it; None: it is none, or larger than they are."""
+    """Read a number of 64 bits, as MQ writes it; None: it is another text, or larger."""
     if not REAL.fullmatch(text):
         return None
     number = float(text)

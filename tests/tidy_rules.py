@@ -92,8 +92,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "services": "allowed channel client core.contract.wildcards launch mq_constants errors "
         "core.mq_layouts watched",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
-        # Adapters for frameworks are client programs: they use the front door only.
-        "frameworks": "adapter errors",
+        # Adapters for frameworks are client programs: they use the front door only. What they share
+        # puts on what others have put, as all forwarding programs of ours do.
+        "frameworks": "adapter client.acting core.mq_layouts.dead_letter errors",
         "kombu": "adapter errors frameworks",
         "dramatiq": "adapter errors frameworks",
         "mqi": "certificates administration texts channel character_sets launch mq_constants "

@@ -15,11 +15,14 @@ import click
 import adapter
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
-from adapter.client.acting import put_by_name
+from adapter.client.acting import leads_on
 from adapter.client.browse import BrowsedMessage
+from adapter.client.conversion import on_its_way
+from adapter.client.forwarding import as_it_was_put
 from adapter.client.retry import LOST
 from adapter.command import failures, options
-from adapter.errors import Error, UnitTooLarge
+from adapter.core.contract.message import MessageData
+from adapter.errors import Error, InvalidValue, UnitTooLarge
 
 UNIT_SIZE_MAX = 1_000
 
@@ -55,7 +58,9 @@ def move(
 
     As many are moved as there are at the start, or those with an id or that fit a selection.
     Messages keep their fields, their origin and what is left of their expiry; the put time is new
-    and the backout count is 0.
+    and the backout count is 0. Messages of a transmission queue keep their destination on another
+    one; to local queues they are not moved. A move gets and puts each message: one that asks for
+    confirmations of arrival or delivery (COA, COD) has them sent again.
     """
     if source == target:
         raise click.UsageError("SOURCE and TARGET must be different queues")
@@ -65,7 +70,7 @@ def move(
         connect(qmgr, "mqk move") as qm,
         qm.queue(source, open_for="input", selection=selection) as taken,
     ):
-        put_by_name(qm, target, (), unit_size=1)  # so that a wrong target is found here
+        leads_on(qm, target)  # so that a wrong target is found here
         try:
             # What is there now, so that a target which leads back to the source has an end.
             most = taken.depth() if count is None else count
@@ -167,14 +172,32 @@ def _put(
     header: dict[str, Any],
 ) -> None:
     """Put by name, which refuses a model queue: the queue that it makes may end with the command,
-    and the messages with it.
+    and the messages with it. A message of a transmission queue keeps where it goes, or goes where
+    a remote queue says. Raises InvalidValue.
     """
+    way = on_its_way(message)
+    if way is not None:
+        _check_way(qm, target, message, way)
     qm.put(
         target,
         message,
         unit=unit,
-        expires_at=message.expires_at,
-        user=message.user,
-        application=message.application,
+        **as_it_was_put(message),
         **header,
     )
+
+
+def _check_way(
+    qm: adapter.Connection, target: str, message: BrowsedMessage, way: MessageData
+) -> None:
+    """Refuse to put a message of a transmission queue where it would lose what it is sent by."""
+    to, said = way.transmission, f"message {message.message_id.hex()}"
+    if way.msmq is not None or way.broker is not None:
+        text = f"{said} is sent by MSMQ or Service Broker, and can go by no other queue"
+        raise InvalidValue(text, target)
+    if to is not None and not leads_on(qm, target):
+        raise InvalidValue(
+            f"{said} is for queue {to.queue} of queue manager {to.queue_manager}, which queue "
+            f"{target} would not keep: name a transmission queue, or a remote queue",
+            target,
+        )

@@ -1,7 +1,8 @@
 """Putting a message that was got somewhere else, in the unit that has got it.
 
 The message keeps its id, and who has put it where the user may say that of another: where not, the
-user has put it. This module does not know why it is moved.
+user has put it, and it asks for no reports any more. Its life begins again. This module does not
+know why it is moved.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import put_apart
 from adapter.client.conversion import context_asked, outgoing
+from adapter.client.forwarding import as_it_was_put, as_own
 from adapter.client.message import Message
 from adapter.client.unit_steps import Exchange, UnitSteps
 from adapter.core.contract.results import PutDone
@@ -22,11 +24,11 @@ def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> Un
 
     told: the fields of the put that differ from the message's.
     """
-    origin = {"user": message.user, "application": message.application}
+    told = {**told, "expires_at": None}
     try:
-        yield _put(unit, target, message, {**origin, **told})
+        yield _put(unit, target, message, {**as_it_was_put(message), **told})
     except NotAuthorized:  # it may be that the user may put, and not say for whom
-        yield _put(unit, target, message, told)
+        yield _put(unit, target, message, {**as_own(message), **told})
 
 
 def _put(unit: UnitBooks, target: str, message: Message, fields: dict[str, Any]) -> Exchange:

@@ -96,6 +96,8 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     if isinstance(body, Message):
         for name, (field, check) in _FIELDS.items():
             setattr(message, field, check(getattr(body, name)))
+        way = on_its_way(body)
+        message.transmission = None if way is None else way.transmission
     header = a.as_dead_letter(body.dead_letter) if isinstance(body, Message) else None
     for name, value in fields.items():
         if name == "dead_letter":
@@ -114,12 +116,21 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     return message if header is None else _with_header(message, header)
 
 
+def on_its_way(message: Message) -> core.MessageData | None:
+    """Return what was got from a transmission queue, with where it goes; None: this was not.
+
+    It is no field, as programs do not say it: a put to another transmission queue keeps it.
+    """
+    found: core.MessageData | None = message.__dict__.get("on_its_way")
+    return found
+
+
 def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
-    """Put a dead-letter header before the body, and let it say what the body is."""
+    """Put a dead-letter header before the body, and let it say what the body is: a format that has
+    no room in it is cut, as the queue manager's own dead letters have it.
+    """
     about = {"encoding": message.encoding, "ccsid": message.ccsid, "format": message.format}
-    checked = a.as_dead_letter(structs.replace(header, **about))
-    assert checked is not None
-    message.body = dead_letter.to_dlh(checked) + message.body
+    message.body = dead_letter.to_dlh(structs.replace(header, **about)) + message.body
     message.format = dead_letter.FORMAT
     message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
     return message
@@ -183,4 +194,6 @@ def shown(
     )
     if schemas is not None:
         message.__dict__["schemas"] = schemas
+    if sent.transmission is not None:
+        message.__dict__["on_its_way"] = sent
     return message

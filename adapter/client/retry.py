@@ -53,7 +53,7 @@ from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import PROPERTIES_MAX, Property, with_properties
 from adapter.core.contract.results import Done, Messages, Objects, Opened
-from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
+from adapter.core.mq_layouts.dead_letter import DeadLetter, made_at
 from adapter.errors import (
     BackedOut,
     ConnectionBroken,
@@ -344,14 +344,12 @@ class Retries:
         return isinstance(opened, Opened) and not opened.is_topic and opened.queue == source.queue
 
     def _header(self, source: GotFrom) -> DeadLetter:
-        put_date, put_time = stamps(int(time.time() * 1000))
-        return DeadLetter(
+        return made_at(
+            int(time.time() * 1000),
             reason=backout.MQRC_BACKOUT_THRESHOLD_REACHED,
             destination=source.queue,
             destination_queue_manager=self._channel.queue_manager,
             application_type=APPLICATION_TYPE,
-            put_date=put_date,
-            put_time=put_time,
         )
 
     def _log(

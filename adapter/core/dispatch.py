@@ -21,7 +21,6 @@ from adapter.core.contract.channel_rules import ChannelRule, SetChannelRule
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
@@ -83,6 +82,7 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
         wanted.clear()
     if qm.step.denied:
         effects.denied, qm.step.denied = qm.step.denied, []
+    effects.commands_wait = serving.do_commands_wait(qm)
     return effects
 
 
@@ -517,7 +517,7 @@ def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> 
             removed = unit.apply_unit_committed(qm, record)
             qm.tally.committed(record)
         else:
-            if type(record) is MessagesDiscarded:
+            if type(record) is r.MessagesDiscarded:
                 report.note_expired(qm, record)
             removed = APPLY[type(record)](qm, record)
             qm.tally.count(record)

@@ -31,20 +31,21 @@ class Effects:
     5. closed: connections that have ended by it, and what they are told. Nothing more is sent to
        them, not even what was promised.
     6. pages_wanted: each is answered by a later input, PageLoaded or PageMissing, once.
+    7. commands_wait: a message is on the command queue, which no program has open for gets.
 
     paged_out: how many messages left memory; for the figures alone.
     """
 
     __slots__ = (
-        *("barrier", "closed", "cuts", "denied", "paged_out", "pages_wanted", "records"),
-        *("removed", "replies"),
+        *("barrier", "closed", "commands_wait", "cuts", "denied", "paged_out", "pages_wanted"),
+        *("records", "removed", "replies"),
     )
 
     def __init__(self) -> None:
         self.records: list[r.Record] = []
         self.cuts: list[int] = []
         self.replies: list[Reply] = []
-        self.barrier = False
+        self.barrier = self.commands_wait = False
         self.closed: Mapping[int, Refused] = NOBODY
         self.removed: Mapping[int, Removed] = NOTHING_REMOVED
         self.pages_wanted: Sequence[PageNeeded] = ()

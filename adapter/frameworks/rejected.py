@@ -9,11 +9,13 @@ log. This module does not know how a framework names its queues.
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+import time
 from typing import Any
 
 import adapter
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, NotAuthorized
+from adapter.client.acting import put_on
+from adapter.core.mq_layouts.dead_letter import made_at
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 
 LOST = (BackedOut, ConnectionBroken, InDoubt)
 """The unit is gone, and the message back on its queue or about to be."""
@@ -82,11 +84,7 @@ def _problem_with(
         return Error(f"queue {target} is the queue that rejects it", target)
     fields = {"deliver_after": None, "deliver_at": None, **fields}
     try:
-        try:
-            user, application = message.user, message.application
-            qm.put(target, message, unit=unit, user=user, application=application, **fields)
-        except NotAuthorized:  # it may be that the user may put, and not say for whom
-            qm.put(target, message, unit=unit, **fields)
+        put_on(qm, target, message, unit=unit, **fields)
     except LOST:
         raise
     except Error as error:
@@ -107,12 +105,10 @@ def _dead_letter_queue(qm: adapter.Connection) -> str:
 
 
 def _header(qm: adapter.Connection, target: str, problem: Error) -> adapter.DeadLetter:
-    now = datetime.now(UTC)
-    return adapter.DeadLetter(
+    return made_at(
+        int(time.time() * 1000),
         reason=problem.reason,
-        destination=target[:48],
+        destination=target,
         destination_queue_manager=qm.name,
         application_type=APPLICATION_TYPE,
-        put_date=now.strftime("%Y%m%d"),
-        put_time=now.strftime("%H%M%S") + f"{now.microsecond // 10_000:02}",
     )

@@ -115,6 +115,9 @@ class TemporaryQueueSource:
         while True:
             subscription = self._queue.subscription
             try:
+                if not self._queue.is_whole:
+                    self._queue.make_again(subscription)
+                    continue
                 with self._spare.lent() as unit:
                     got = subscription.get(
                         timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack

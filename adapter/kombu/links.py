@@ -21,6 +21,7 @@ from typing import Any
 
 import adapter
 from adapter.errors import (
+    BackedOut,
     Error,
     NotAuthorized,
     QueueInUse,
@@ -54,54 +55,79 @@ class TemporaryQueue:
         self.consumers = 0
         self._qm = qm
         self._name = name
-        self._bindings: dict[Binding, adapter.Subscription] = {}
+        self._bindings: dict[Binding, adapter.Subscription | None] = {}
+        """What is to be bound, and by what it is: None until that is made again."""
+        self._is_whole = True
         self._lock = threading.RLock()
         """Held while it is bound or made again: threads share it, and a message comes once."""
         self.subscription = self._subscribe()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all its bindings: not if it was lost, and is not made again yet."""
+        return self._is_whole
+
     def bind(self, binding: Binding) -> None:
         """Have what is published on an exchange from now on come here too.
 
-        It takes the place of a binding to the exchange when that was of another type.
+        It takes the place of a binding to the exchange when that was of another type. Raises
+        BackedOut if the queue went with a lost connection.
         """
         with self._lock:
+            if not self._is_whole:
+                self.make_again(self.subscription)
             if binding not in self._bindings:
                 exchange, _, key = binding
                 self.unbind(exchange, key)
-                to = self.subscription.name
-                self._bindings[binding] = self._qm.subscribe(
-                    binding_topic(*binding),
-                    name=subscription_name(to, exchange, key),
-                    destination=to,
-                    retained=False,
-                )
+                self._bindings[binding] = self._bind(binding)
 
     def make_again(self, lost: adapter.Subscription) -> None:
         """Make it again, with its bindings: a lost connection has deleted it.
 
-        lost: its subscription then; nothing is done if another consumer has made it again.
+        lost: its subscription then; nothing is done if another consumer has made it again. If the
+        connection is lost once more meanwhile, the next call makes all of it. Raises BackedOut
+        then, or ConnectionBroken.
         """
         with self._lock:
-            if self.subscription is not lost:
+            if self.subscription is not lost and self._is_whole:
                 return
+            self._is_whole = False
             self.close()
-            bindings, self._bindings = self._bindings, {}
+            self._bindings = dict.fromkeys(self._bindings)
             self.subscription = self._subscribe()
-            for binding in bindings:
-                self.bind(binding)
+            for binding in self._bindings:
+                self._bindings[binding] = self._bind(binding)
+            self._is_whole = True
 
     def unbind(self, exchange: str, key: str) -> None:
         """End bindings to an exchange."""
         with self._lock:
             for binding in [one for one in self._bindings if (one[0], one[2]) == (exchange, key)]:
-                self._bindings.pop(binding).close()
+                bound = self._bindings.pop(binding)
+                if bound is not None:
+                    bound.close()
 
     def close(self) -> None:
         """Delete it."""
         with self._lock:
             for one in (*self._bindings.values(), self.subscription):
-                with suppress(Error):  # it is gone with a lost connection
-                    one.close()
+                if one is not None:
+                    with suppress(Error):  # it is gone with a lost connection
+                        one.close()
+
+    def _bind(self, binding: Binding) -> adapter.Subscription:
+        exchange, _, key = binding
+        to = self.subscription.name
+        try:
+            return self._qm.subscribe(
+                binding_topic(*binding),
+                name=subscription_name(to, exchange, key),
+                destination=to,
+                retained=False,
+            )
+        except QueueNotFound as gone:
+            text = "its temporary queue went with a lost connection: bind it again"
+            raise BackedOut(text, self._name) from gone
 
     def _subscribe(self) -> adapter.Subscription:
         return self._qm.subscribe(binding_topic("", "direct", self._name))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
+from math import isinf
 from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -39,15 +40,25 @@ OF_PUBLICATIONS = {
 COMPATIBLE = ("usr.", "mcd.", "jms.", "mqext.")
 """Folders of properties. Without a folder a property lies in usr."""
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
-NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4,6}_)")
-"""What the name of an element may not have, or is to be told from what is escaped."""
+NOT_IN_ELEMENTS = re.compile(r"^[^A-Za-z_]|[^A-Za-z0-9_\-]|_(?=x[0-9A-Fa-f]{4})")
+"""What the name of an element may not have, or is to be told from what is escaped: also where the
+underscore that would end it is only that of the next escape."""
 ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4,6})_")
 UNWRITTEN = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that a reader of XML refuses or, as a carriage return, changes."""
 PLANES = range(0x4_0000, 0x11_0000, 0x1_0000)
 """Where such characters may be while a folder is read: planes of which texts hardly have any."""
 TEXT = re.compile(r">[^<>]+")
-REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
+REFERENCE = re.compile(r"&#(?:0*([0-9]{1,7})|x0*([0-9A-Fa-f]{1,6}));")
+BLANKS = " \t\r\n"
+"""Between elements they say nothing."""
+WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+REAL = re.compile(
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan", re.IGNORECASE
+)
+HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
+BITS = {"i1": 8, "i2": 16, "int": 32, "i4": 32, "i8": 64}
+"""Of each type of whole numbers."""
 SURROGATES = range(0xD800, 0xE000)
 NAMES_LENGTH_MAX = PROPERTIES_MAX * NAME_LENGTH_MAX
 """Of all properties of a header: names that begin alike are far longer than what says them."""
@@ -177,11 +188,12 @@ def has_damaged_properties(header: Rfh2Header | None) -> bool:
 
 
 def _read(text: str, room: int) -> dict[str, Property] | None:
-    """Return the properties of a folder usr; None of one that is another, or damaged.
+    """Return the properties of a folder usr; None of one that is another, or damaged: all that it
+    says has to be in them, as it is taken off a body, and a name has one value.
 
     room: characters that their names may have.
     """
-    if not _is_usr(text) or "<!" in text:  # entities could make much of little
+    if not _is_usr(text) or "<!" in text or "<?" in text:  # entities could make much of little
         return None
     try:
         usr = _parse(text)
@@ -189,25 +201,29 @@ def _read(text: str, room: int) -> dict[str, Property] | None:
         return None
     found: dict[str, Property] = {}
     inner = [("", one) for one in reversed(usr)]
+    beside = [usr.text]
     while inner:
         before, one = inner.pop()
-        if ":" in one.tag:  # the names of properties have no prefix
-            return None
         name = before + _as_name(one.tag)
+        if ":" in one.tag or name in found:  # the names of properties have no prefix
+            return None
+        beside.append(one.tail)
         if len(one):
             before = f"{name}."
+            beside.append(one.text)
             inner += [(before, child) for child in reversed(one)]
         else:
             found[name] = _value(one)
             room -= len(name)
         if len(name) > NAME_LENGTH_MAX or room < 0:
             return None
-    return found
+    return None if any((text or "").strip(BLANKS) for text in beside) else found
 
 
 def _parse(text: str) -> ElementTree.Element:
     """Read a folder, of which each character stays as it is. ExpatError, ValueError."""
-    used = {ord(one) & ~0xFFFF for one in set(text)}
+    referred = {_number(found) & ~0xFFFF for found in REFERENCE.finditer(text)}
+    used = {ord(one) & ~0xFFFF for one in set(text)} | referred
     plane = next((one for one in PLANES if one not in used), 0)
     held = TEXT.sub(lambda found: _hold(found[0], plane), text) if plane else text
     folder = _elements(held)
@@ -230,11 +246,15 @@ def _elements(text: str) -> ElementTree.Element:
     return builder.close()
 
 
+def _number(reference: re.Match[str]) -> int:
+    return int(reference[1]) if reference[1] else int(reference[2], 16)
+
+
 def _hold(text: str, plane: int) -> str:
     """Put characters that the parser does not take as they are into a plane."""
 
     def referred(found: re.Match[str]) -> str:
-        number = int(found[1]) if found[1] else int(found[2], 16)
+        number = _number(found)
         letter = chr(number) if number <= 0xFFFF and number not in SURROGATES else ""
         return letter if letter and UNWRITTEN.match(letter) else found[0]
 
@@ -281,7 +301,8 @@ def header_of(message: MessageData) -> Rfh2Header | None:
     fits = FIXED.size <= length <= len(body)
     if ident != b"RFH " or version != VERSION or not fits or codec is None:
         return None
-    folders = []
+    folders: list[Folder] = []
+    known: set[str] = set()
     at, room = FIXED.size, NAMES_LENGTH_MAX
     while at < length:
         size = struct.unpack_from(f"{order}i", body, at)[0] if at + 4 <= length else -1
@@ -289,12 +310,23 @@ def header_of(message: MessageData) -> Rfh2Header | None:
         if size < 0 or at + size > length:
             return None
         raw = body[at : at + size]
-        text = raw.decode(codec, "replace").strip("\0 ")
-        properties = _read(text, room)
+        text, is_whole = _decode(raw, codec)
+        properties = _read(text, room) if is_whole else None
+        if properties and not known.isdisjoint(properties):
+            properties = None  # the value of the folder before would be lost
+        known.update(properties or ())
         room -= sum(map(len, properties or ()))
         folders.append(Folder(raw, text, properties))
         at += size
     return Rfh2Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
+
+
+def _decode(raw: bytes, codec: str) -> tuple[str, bool]:
+    """Return the text of a folder, and whether it says all that its bytes do."""
+    try:
+        return raw.decode(codec).strip("\0 "), True
+    except UnicodeDecodeError:
+        return raw.decode(codec, "replace").strip("\0 "), False
 
 
 def _is_gone(folder: Folder, all_folders: bool) -> bool:
@@ -311,16 +343,33 @@ def _is_usr(text: str) -> bool:
 def _value(element: ElementTree.Element) -> Property:
     """Return the value of a property by its type; as text if it is not of that type."""
     text, kind = element.text or "", element.get("dt", "string")
-    if element.get("xsi:nil") in ("true", "1"):
+    if element.get("xsi:nil") in ("true", "1") and not text.strip(BLANKS):
         return None
-    with suppress(ValueError):
-        if kind == "boolean":
-            return BOOLEANS.get(text.strip(), text)
-        if kind in ("int", "i1", "i2", "i4", "i8"):
-            number = int(text)
-            return number if -(2**63) <= number < 2**63 else text  # no property is a longer number
-        if kind in ("r4", "r8"):
-            return float(text)
-        if kind == "bin.hex":
-            return bytes.fromhex(text)
-    return text
+    said = text.strip(BLANKS)
+    value: Property = None
+    if kind == "boolean":
+        value = BOOLEANS.get(said)
+    elif kind in BITS:
+        value = _whole(said, BITS[kind])
+    elif kind in ("r4", "r8"):
+        value = _real(said)
+    elif kind == "bin.hex":
+        value = bytes.fromhex(said) if HEX.fullmatch(said) else None
+    return text if value is None else value
+
+
+def _whole(text: str, bits: int) -> int | None:
+    """Read a signed number of so many bits, as MQ writes it; None: it is another text."""
+    if not WHOLE.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
+def _real(text: str) -> float | None:
+    """Read a number of 64 bits, as MQ writes it; None: it is another text, or larger."""
+    if not REAL.fullmatch(text):
+        return None
+    number = float(text)
+    is_too_large = isinf(number) and "inf" not in text.lower()
+    return None if is_too_large else number

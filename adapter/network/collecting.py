@@ -48,9 +48,6 @@ INCOMPLETE_S = 60.0
 QUEUES_MAX = 100
 """Of one source; of those that send nothing now, more are forgotten."""
 INVALID_RECORD = 2110  # MQRC_FORMAT_ERROR
-NOT_AUTHORIZED = 2035  # MQRC_NOT_AUTHORIZED
-SYSTEM = "SYSTEM."
-"""Any Kafka client may not put to the command queue: its commands would be carried out."""
 INVALID_TRANSFER = 271  # MQFB_XMIT_Q_MSG_ERROR
 CUT = 1
 """The lane of dead letters that are made of cut messages: they do not come in order."""
@@ -271,9 +268,7 @@ class InboundCollector:
             message = inbound.decode(headers, record.value)
         except UnreadableError as error:
             return self._dead(record, INVALID_RECORD, error)
-        to = message.transmission
-        code = NOT_AUTHORIZED if to is not None and to.queue.startswith(SYSTEM) else 0
-        return self._alone(Arrival(message, 0, record.offset + 1, code=code), record.size)
+        return self._alone(Arrival(message, 0, record.offset + 1), record.size)
 
     def _dead(self, record: ReceivedRecord, code: int, error: UnreadableError) -> ReadyUnit:
         """Make what goes to the dead-letter queue of a record that is not a message."""

@@ -25,6 +25,9 @@ class ClientSink:
     def denied(self, denials: Sequence[Denial]) -> None:
         """Note for the audit which authorities clients lacked."""
 
+    def serve_commands(self) -> None:
+        """See that the command queue is served, where there is what serves it: messages wait."""
+
     @abstractmethod
     def close_all(self, reason: Refused) -> None:
         """End every connection; none of them is reported to the owner again."""

@@ -224,6 +224,8 @@ class OwnerLoop:
             self._seal()
         if effects.pages_wanted:
             self._want_pages(effects.pages_wanted)
+        if effects.commands_wait:
+            self._clients.serve_commands()
         self._schedule()
 
     def _collect(self, effects: Effects) -> None:

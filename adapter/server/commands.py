@@ -1,8 +1,9 @@
 """The command server of a queue manager's process, started when it is first needed.
 
 Most queue managers in tests, and many others, are never asked anything by messages. It is needed
-as soon as a program opens the command queue to put to it. All methods are called on the event
-loop's thread. This module does not know what a command is.
+as soon as a program opens the command queue to put to it, or a message is there that came another
+way: from another queue manager, or as a publication. All methods are called on the event loop's
+thread. This module does not know what a command is.
 """
 
 from __future__ import annotations

@@ -62,6 +62,8 @@ class ClientConnections(ClientSink):
         """Whether they are not because another process owns the queue manager."""
         self.moved_to: Callable[[bool], str] = lambda _: ""
         """Where clients are to go when their connection ends; given whether they use TLS."""
+        self.need_commands: Callable[[], None] = lambda: None
+        """Starts the command server, if it does not run."""
         self.parting: Refused | None = None
         """With what each client is let go when it has nothing under way."""
         self._owner: Owner | None = None
@@ -227,6 +229,11 @@ class ClientConnections(ClientSink):
         client = self._admitted.pop(connection, None)
         if client is not None:
             client.goodbye(reason or Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE))
+
+    def serve_commands(self) -> None:
+        """Have the command queue served. What waits when the owner begins is served then."""
+        if self._owner is not None:
+            self.need_commands()
 
     def denied(self, denials: Sequence[Denial]) -> None:
         """Note for the audit which authorities clients lacked."""

@@ -174,6 +174,7 @@ class Server:
         owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.roles = roles = ServerRoles(self.owner, settings.standby_priority)
+        self.connections.need_commands = self.need_commands
         self.connections.is_standby = lambda: roles.is_mere_standby
         self.connections.moved_to = lambda with_tls: roles.moved_to(with_tls=with_tls)
         self.accept = MqkHandler(

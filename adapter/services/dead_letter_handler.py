@@ -18,6 +18,7 @@ from msgspec import Struct
 from adapter import errors
 from adapter.client.browse import BrowsedMessage
 from adapter.client.connection import Connection
+from adapter.client.forwarding import as_it_was_put
 from adapter.client.message import Message
 from adapter.client.queue import meant_by
 from adapter.services.dead_letter_header import dead_letter_queue
@@ -250,11 +251,9 @@ class DeadLetterHandler:
             self._qm.put(
                 target,
                 message,
-                expires_at=message.expires_at,
                 queue_manager=manager or None,
                 dead_letter=header,
-                user=message.user,
-                application=message.application,
+                **as_it_was_put(message),
                 unit=unit,
             )
             if not message.remove(unit):

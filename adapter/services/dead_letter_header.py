@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from adapter.client.connection import Connection
-from adapter.client.message import DeadLetter, Message
-from adapter.core.mq_layouts.dead_letter import stamps
+from adapter.client.message import Message
+from adapter.core.mq_layouts.dead_letter import made_at
 from adapter.errors import Error
 
 APPLICATION_TYPE = 6
@@ -22,17 +22,15 @@ def with_header(
     """Return the message with a header that says why it was not delivered to a queue, and by whom.
 
     reason: an MQRC or MQFB number, which the message gets as its feedback too. now_ms: since the
-    epoch.
+    epoch. Names that have no room in the header are cut.
     """
-    put_date, put_time = stamps(now_ms)
-    header = DeadLetter(
+    header = made_at(
+        now_ms,
         reason=reason,
         destination=queue,
         destination_queue_manager=queue_manager,
         application_type=APPLICATION_TYPE,
         application=application,
-        put_date=put_date,
-        put_time=put_time,
     )
     return copy_of(message, dead_letter=header, feedback=reason)
 

@@ -22,6 +22,7 @@ from adapter import errors
 from adapter.allowed import AllowedPrograms
 from adapter.channel.arguments import as_whole
 from adapter.channel.unit import NO_UNIT, AnyUnit
+from adapter.client.acting import put_on
 from adapter.client.connection import Connection
 from adapter.client.message import Message
 from adapter.core.mq_layouts.trigger_message import too_long
@@ -276,7 +277,7 @@ class TriggerMonitor:
         )
         try:
             name = self._dead_letter_queue or dead_letter_queue(self._qm)
-            self._qm.put(name, dead, unit=unit or NO_UNIT)
+            put_on(self._qm, name, dead, unit=unit or NO_UNIT)
         except (errors.ConnectionBroken, errors.BackedOut):
             raise
         except errors.Error as refused:

@@ -38,6 +38,13 @@ STOPPED, FAILED, UNLOADABLE = 0, 1, 3
 """Exit statuses."""
 
 
+class Loading(Struct, tag="loading"):
+    """The function is being loaded, which may take long. files: that are about to be read, each
+    with when it was changed, in nanoseconds."""
+
+    files: dict[str, int]
+
+
 class Loaded(Struct, tag="loaded"):
     """The function is there. files: of modules that are the program's own, and when each was
     changed, in nanoseconds."""
@@ -55,7 +62,7 @@ class Unloadable(Struct, tag="unloadable"):
 class PipeLine(Struct):
     """A line of the pipe."""
 
-    what: Loaded | Unloadable | WorkFigures
+    what: Loading | Loaded | Unloadable | WorkFigures
 
 
 class WorkerGroup(Protocol):
@@ -86,7 +93,7 @@ class Pipe:
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def tell(self, what: Loaded | Unloadable | WorkFigures) -> bool:
+    def tell(self, what: Loading | Loaded | Unloadable | WorkFigures) -> bool:
         """Say something; False if the supervisor is gone."""
         line = msgspec.json.encode(PipeLine(what)) + b"\n"
         try:
@@ -141,7 +148,11 @@ def _end(status: int) -> NoReturn:
 
 
 def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Flag) -> int:
-    imported = ImportedFiles()
+    def say(file: str, time_ns: int) -> None:
+        if _is_own(file):
+            pipe.tell(Loading({file: time_ns}))
+
+    imported = ImportedFiles(say)
     try:
         with imported.noting() if settings.reload else nullcontext():
             function = load(target) if isinstance(target, str) else check(target, "the function")

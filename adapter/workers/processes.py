@@ -15,12 +15,14 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.child import Loaded, Loading, PipeLine, Unloadable
 from adapter.workers.figures import WorkFigures
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 30.0
 LIVED_S = 1.0
 """A process that connected and lived so long did not die at once: it is replaced at once."""
+KILL_S = 5.0
+"""How much longer than the stop timeout a process may take to end."""
 SILENT_S = 15.0
 """What has said nothing for so long is not well."""
 PIPE_BYTES = 65536
@@ -41,6 +43,11 @@ class ForkedProcess:
         self.figures: WorkFigures | None = None
         self.files: dict[str, int] = {}
         self.unloadable = ""
+        self.is_loaded = False
+        """Whether it has its function; before that it has no message in hand."""
+        self.is_told_slow = False
+        self.end_by_s: float | None = None
+        """When it is killed; None: it was not told to end."""
         self.is_outdated = False
         """Whether a file has changed since it was forked: what it has loaded says nothing any more.
         """
@@ -72,14 +79,31 @@ class ForkedProcess:
             if not self.hear() or before == (self._rest, self.heard_s):
                 return
 
-    def _take(self, what: Loaded | Unloadable | WorkFigures) -> None:
+    def _take(self, what: Loading | Loaded | Unloadable | WorkFigures) -> None:
         self.heard_s = time.monotonic()
         if isinstance(what, WorkFigures):
             self.figures = what
             return
+        if isinstance(what, Loading):
+            self.files |= what.files
+            return
         self.files = what.files
+        self.is_loaded = True
         if isinstance(what, Unloadable):
             self.unloadable = what.why
+
+    def end(self, timeout_s: float) -> None:
+        """Tell it to end, if that was not done before: it is late once it has not ended within
+        timeout_s and KILL_S, or KILL_S if it has no function yet.
+        """
+        if self.end_by_s is None:
+            self.end_by_s = time.monotonic() + KILL_S + (timeout_s if self.is_loaded else 0)
+        self.send(signal.SIGTERM)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was told to end, and has not."""
+        return self.end_by_s is not None and time.monotonic() > self.end_by_s
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal; it may have ended."""

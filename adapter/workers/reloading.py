@@ -7,7 +7,7 @@ each file was changed before it reads the file, and its supervisor compares that
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -17,7 +17,9 @@ from types import ModuleType
 class ImportedFiles:
     """Files of modules as they were before they were imported: a finder that asks the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, noted: Callable[[str, int], object] = lambda _file, _time_ns: None) -> None:
+        """noted: is told each file, once, before it is read, and when the file was changed."""
+        self._tell = noted
         self._noted: dict[str, int] = {}
         self._asked: set[str] = set()
         """Modules that the other finders are asked for now."""
@@ -34,7 +36,9 @@ class ImportedFiles:
 
     def note(self, file: str) -> None:
         """Note a file that is about to be read."""
-        self._noted.setdefault(file, _time_of(file))
+        if file not in self._noted:
+            self._noted[file] = _time_of(file)
+            self._tell(file, self._noted[file])
 
     def find_spec(
         self,

@@ -31,8 +31,8 @@ from adapter.workers.settings import WorkerSettings
 log = logging.getLogger("adapter.workers")
 
 TURN_S = 0.25
-KILL_S = 5.0
-"""How much longer than the stop timeout a process may take to end."""
+SLOW_S = 10.0
+"""A process that loads its function for so long is named in the log."""
 
 
 class WorkerSupervisor:
@@ -49,8 +49,7 @@ class WorkerSupervisor:
         self._before = WorkFigures()
         """Of processes that have ended."""
         self._restarts = 0
-        self._stop_s: float | None = None
-        """When processes that have not ended are killed."""
+        self._is_stopping = False
         self._refusal = ""
         self._watch = WatchedFiles()
         self._selector = selectors.DefaultSelector()
@@ -75,7 +74,8 @@ class WorkerSupervisor:
                 while not self._has_ended():
                     self._turn()
             finally:
-                self._kill()
+                self._is_stopping = True
+                self._kill(self._places)
                 self._health.close()
                 self._close_all()
         if self._refusal:
@@ -100,23 +100,39 @@ class WorkerSupervisor:
                 signal.signal(number, handler)
 
     def _turn(self) -> None:
-        if self._stop_s is None:
+        if not self._is_stopping:
             self._start_what_is_due()
         for key, _ in self._selector.select(TURN_S):
             if self._selector.get_map().get(key.fd) is key:  # else the one before has closed it
                 key.data()
         self._reap()
         self._health.tell()
-        is_late = self._stop_s is not None and time.monotonic() > self._stop_s
-        if is_late or len(self._signals) > 1:
-            self._kill()
-        elif (self._signals or self._refusal) and self._stop_s is None:
+        self._note_slow()
+        if len(self._signals) > 1:
+            self._kill(self._places)
+        elif (self._signals or self._refusal) and not self._is_stopping:
             self._stop()
-        elif self._settings.reload and self._stop_s is None and self._watch.has_changed():
+        elif self._settings.reload and not self._is_stopping and self._watch.has_changed():
             self._reload()
+        self._kill_late()
+
+    def _kill_late(self) -> None:
+        for place in self._places:
+            if place.process is not None and place.process.is_late:
+                log.warning("process %d does not end: it is killed", place.process.pid)
+                self._kill([place])
+
+    def _note_slow(self) -> None:
+        for process in self._living():
+            waited_s = time.monotonic() - process.began_s
+            if waited_s > SLOW_S and not (process.is_loaded or process.is_told_slow):
+                process.is_told_slow = True
+                files = ", ".join(list(process.files)[-1:])
+                text = "process %d has been loading the function for %d s%s"
+                log.warning(text, process.pid, waited_s, files and f": now it imports {files}")
 
     def _has_ended(self) -> bool:
-        return self._stop_s is not None and not self._living()
+        return self._is_stopping and not self._living()
 
     def _living(self) -> list[ForkedProcess]:
         return [place.process for place in self._places if place.process is not None]
@@ -176,7 +192,7 @@ class WorkerSupervisor:
         pause_s = place.note_end(process)
         if process.unloadable and not process.is_outdated:
             self._note_unloadable(place, process.unloadable)
-        elif self._stop_s is None and status != child.STOPPED:
+        elif not self._is_stopping and status != child.STOPPED:
             what, again = how_it_ended(status), f" in {pause_s:g} s" if pause_s else ""
             log.warning("process %d %s: another one is started%s", process.pid, what, again)
 
@@ -192,9 +208,9 @@ class WorkerSupervisor:
     def _stop(self) -> None:
         if not self._refusal:
             log.info("stopping: messages in hand are finished first")
-        self._stop_s = time.monotonic() + self._settings.stop_timeout_s + KILL_S
+        self._is_stopping = True
         for process in self._living():
-            process.send(signal.SIGTERM)
+            process.end(self._settings.stop_timeout_s)
 
     def _reload(self) -> None:
         log.info("a file has changed: the processes are replaced")
@@ -203,12 +219,11 @@ class WorkerSupervisor:
             place.due_s = 0.0
             if place.process is not None:
                 place.process.is_outdated = True
-                place.process.send(signal.SIGTERM)
+                place.process.end(self._settings.stop_timeout_s)
 
-    def _kill(self) -> None:
-        """End what still runs, at once."""
-        self._stop_s = self._stop_s or time.monotonic()
-        for place in self._places:
+    def _kill(self, places: list[Place]) -> None:
+        """End what still runs there, at once."""
+        for place in places:
             process = place.process
             if process is not None:
                 process.send(signal.SIGKILL)
@@ -234,5 +249,5 @@ class WorkerSupervisor:
             processes=self._settings.processes,
             well=sum(process.is_well for process in living),
             restarts=self._restarts,
-            is_stopping=self._stop_s is not None,
+            is_stopping=self._is_stopping,
         )

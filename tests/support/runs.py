@@ -97,5 +97,5 @@ def said(effects: Effects) -> Said:
         *((one.connection, one.request, one.after, encode(one.result)) for one in effects.replies),
         *((number, encode(why)) for number, why in effects.closed.items()),
         *(one.args for one in effects.pages_wanted),
-        (effects.barrier, effects.paged_out, sorted(effects.removed)),
+        (effects.barrier, effects.commands_wait, effects.paged_out, sorted(effects.removed)),
     ]

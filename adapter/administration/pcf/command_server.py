@@ -37,7 +37,7 @@ from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands, Replies
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
-from adapter.client.acting import put_by_name, put_for
+from adapter.client.acting import put_by_name, put_for, put_on
 from adapter.client.connection import ClientOptions, Connection, connect_in_process
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
@@ -315,7 +315,7 @@ def _bury(qm: Connection, message: Message, reason: int, queue: str, queue_manag
         now_ms=int(time.time() * 1000),
     )
     try:
-        qm.put(dead_letter_queue(qm), dead)
+        put_on(qm, dead_letter_queue(qm), dead)
     except ConnectionBroken:
         raise
     except Error as error:

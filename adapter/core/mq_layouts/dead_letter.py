@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import MessageData
-from adapter.core.mq_layouts.blank_padded import pad, unpadded
+from adapter.core.mq_layouts.blank_padded import length_of, pad, unpadded
 
 FORMAT = "MQDEAD"
 """MQFMT_DEAD_LETTER_HEADER: the format of a message whose body begins with this header."""
@@ -69,6 +69,26 @@ def to_dlh(header: DeadLetter) -> bytes:
         padded["application"],
         padded["put_date"],
         padded["put_time"],
+    )
+
+
+def made_at(time_ms: int, **told: Any) -> DeadLetter:
+    """Return the header of what is put on a dead-letter queue at a time (ms since the epoch).
+
+    told: the other fields. A text that has no room is cut, as a header that is laid out has it.
+    """
+    put_date, put_time = stamps(time_ms)
+    return fitting(DeadLetter(put_date=put_date, put_time=put_time, **told))
+
+
+def fitting(header: DeadLetter) -> DeadLetter:
+    """Return a header whose texts are cut to what there is room for."""
+    texts = {name: getattr(header, name) for name in TEXT_LENGTHS}
+    long = {name: text for name, text in texts.items() if length_of(text) > TEXT_LENGTHS[name]}
+    if not long:
+        return header
+    return structs.replace(
+        header, **{name: unpadded(pad(text, TEXT_LENGTHS[name])) for name, text in long.items()}
     )
 
 

@@ -9,6 +9,10 @@ import pytest
 import adapter
 from adapter.cli.move import move_unit
 from adapter.client.browse import BrowsedMessage
+from adapter.client.conversion import on_its_way
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.transmission import Transmission
 from adapter.errors import GetInhibited, UnitTooLarge
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
@@ -58,6 +62,69 @@ def test_a_moved_message_keeps_its_fields(at: Mqk, queues: adapter.Connection) -
     assert (message.user, message.application) == ("ada", "shop")
     assert message.correlation_id == bytes(23) + b"c"
     assert message.expires_at_ms == before.expires_at_ms
+
+
+NEW = {
+    "put_time_ms": "that of the put",
+    "expiry_ms": "counts from the put: expires_at_ms is the same",
+    "delay_ms": "is over",
+}
+"""What a move does not leave as it was, of all that a message says."""
+
+
+def on_the_way(qm: adapter.Connection, queue: str) -> MessageData:
+    (message,) = qm.queue(queue).browse()
+    found = on_its_way(message)
+    assert found is not None
+    return found
+
+
+def full_of_values() -> dict[str, Any]:
+    return {
+        "message_id": b"m" * 24, "correlation_id": b"c" * 24, "group_id": b"g" * 24,
+        "group_seq": 2, "last_in_group": True, "priority": 7, "persistent": True,
+        "expiry_s": 1000, "format": "MQSTR", "message_type": 1, "report": 0x0800_0040,
+        "feedback": 5, "encoding": 273, "ccsid": 819, "reply_to": "R",
+        "reply_to_queue_manager": "QM9", "user": "ada", "application": "shop",
+        "properties": {"a": 1}, "details": Details(accounting_token=b"t" * 32, origin_data="o"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("unit_size", [1, 100])
+def test_a_message_of_a_transmission_queue_keeps_all_that_it_says(
+    unit_size: int, at: Mqk, queues: adapter.Connection
+) -> None:
+    for name in ("X", "Y"):
+        queues.define_queue(name, usage="XMITQ")
+    route: dict[str, Any] = {"remote_name": "FAR.Q", "remote_queue_manager": "FAR"}
+    queues.define_object("remote", "R", transmission_queue="X", **route)
+    queues.put("R", "x", **full_of_values())
+    before = on_the_way(queues, "X")
+    assert before.transmission == Transmission("FAR.Q", "FAR")
+    assert at("move", "X", "Y", "--unit-size", unit_size).status == 0
+    after = on_the_way(queues, "Y")
+    for name in MessageData.__struct_fields__:
+        if name not in NEW:
+            assert getattr(after, name) == getattr(before, name), name
+
+
+def test_a_message_of_a_transmission_queue_is_moved_nowhere_where_its_way_is_lost(
+    at: Mqk, queues: adapter.Connection
+) -> None:
+    queues.define_queue("X", usage="XMITQ")
+    for name in ("FAR.Q", "OTHER"):
+        to: dict[str, Any] = {"remote_name": name, "remote_queue_manager": "FAR"}
+        queues.define_object("remote", name, transmission_queue="X", **to)
+    queues.define_queue("Y", usage="XMITQ")
+    queues.put("FAR.Q", "x")
+    said = at("move", "X", "TO")
+    assert said.status == 1
+    assert "is for queue FAR.Q of queue manager FAR" in said.err
+    assert "moved before: 0 messages" in said.err
+    assert on_the_way(queues, "X").transmission == Transmission("FAR.Q", "FAR")
+    queues.alter_object("remote", "OTHER", transmission_queue="Y")
+    assert at("move", "X", "OTHER").status == 0
+    assert on_the_way(queues, "Y").transmission == Transmission("OTHER", "FAR")
 
 
 def test_some_are_moved(at: Mqk, queues: adapter.Connection) -> None:

@@ -3,12 +3,21 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from kombu.exceptions import ChannelError
 
 import adapter
-from adapter.errors import QueueInUse, QueueNotEmpty
+from adapter.errors import (
+    BackedOut,
+    ConnectionBroken,
+    Error,
+    QueueInUse,
+    QueueNotEmpty,
+    QueueNotFound,
+)
+from adapter.kombu.intakes import TemporaryQueueSource
 from adapter.kombu.links import Binding, ProcessLink, ProcessLinks
 from adapter.testing import TestQueueManager
 
@@ -223,6 +232,57 @@ def test_a_lost_temporary_queue_is_made_again_with_its_bindings(link: ProcessLin
     assert link.publish("shop", "k", b"x", {})
     assert put(link, "mine")
     assert link.depth("mine") == 2
+
+
+class LosesAtCall:
+    """A connection that is lost once more at a call of subscribe(), before or after it is done."""
+
+    def __init__(self, qm: adapter.Connection, at: int, error: Error, *, is_done: bool) -> None:
+        self._qm, self._at, self._error, self._is_done = qm, at, error, is_done
+
+    def subscribe(self, *given: Any, **fields: Any) -> adapter.Subscription:
+        self._at -= 1
+        if not self._at and not self._is_done:
+            raise self._error
+        made = self._qm.subscribe(*given, **fields)
+        if not self._at:
+            made.close()
+            raise self._error
+        return made
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("error", [ConnectionBroken("x"), QueueNotFound("x", "Q"), BackedOut("x")])
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("then", ["get", "bind", "make again"])
+def test_a_temporary_queue_that_is_lost_while_it_is_made_again_has_all_its_bindings(
+    link: ProcessLink, qm: adapter.Connection, at: int, error: Error, is_done: bool, then: str
+) -> None:
+    link.declare_temporary("mine")
+    bindings: list[Binding] = [("shop", "topic", "a"), ("shop", "topic", "b")]
+    for binding in bindings:
+        link.bind("mine", binding)
+    temporary = link.temporary("mine")
+    assert temporary is not None
+    lost = temporary.subscription
+    lost.close()
+    link_of: Any = temporary
+    link_of._qm = LosesAtCall(qm, at, error, is_done=is_done)
+    with pytest.raises((BackedOut, ConnectionBroken, QueueNotFound)) as raised:
+        temporary.make_again(lost)
+    assert at == 1 or not isinstance(raised.value, QueueNotFound)
+    link_of._qm = qm
+    if then == "get":
+        source = TemporaryQueueSource(qm, temporary, no_ack=True)
+        assert source.get(0, None) is None
+        source.close()
+    elif then == "bind":
+        link.bind("mine", bindings[0])
+    else:
+        temporary.make_again(lost)
+    assert all(link.publish("shop", key, b"x", {}) for key in "ab")
+    assert put(link, "mine")
+    assert link.depth("mine") == 3
 
 
 def test_an_existing_queue_keeps_its_attributes(link: ProcessLink, qm: adapter.Connection) -> None:

@@ -106,7 +106,22 @@ def test_what_a_folder_says_are_properties(folder: str, properties: dict[str, An
 
 
 @pytest.mark.parametrize(
-    "folder", ["<usr><a>1</b></usr>", "<usr><a>1", "<usr><x:a>1</x:a></usr>", "<usr><!-- --></usr>"]
+    "folder",
+    [
+        "<usr><a>1</b></usr>",
+        "<usr><a>1",
+        "<usr><x:a>1</x:a></usr>",
+        "<usr><!-- --></usr>",
+        "<usr><?x y?><a>1</a></usr>",
+        "<usr>text<a>1</a></usr>",
+        "<usr><a>1</a>text</usr>",
+        "<usr><a>text<c>1</c></a></usr>",
+        "<usr><a><c>1</c>text</a></usr>",
+        "<usr><a>1</a><a>2</a></usr>",
+        "<usr><a><c>1</c></a><a><c>1</c></a></usr>",
+        "<usr><b>of the folder before</b></usr>",
+        "<usr><a>1</a><_x0061_>2</_x0061_></usr>",
+    ],
 )
 def test_a_folder_that_cannot_be_read_stays_in_the_body(folder: str) -> None:
     message = message_of(["<usr><b>2</b></usr>", folder])
@@ -221,3 +236,64 @@ def test_characters_that_xml_lacks(written: str, read_as: str | None) -> None:
     expected = {} if read_as is None else {"t": "good", "c": read_as}
     assert properties_of(header_of(message)) == expected
     assert has_damaged_properties(header_of(message)) == (read_as is None)
+
+
+LETTERS = ["_", "x", "0041", "00", "4", "$", "A", "_x0041_", "\u00e9", "\U00010400"]
+
+
+@settings(max_examples=examples(500))
+@given(st.sets(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=5).map("".join), min_size=1))
+def test_every_name_is_read_as_it_was_written_and_none_is_that_of_another(names: set[str]) -> None:
+    properties = {name: str(n) for n, name in enumerate(names)}
+    md = {"Encoding": 546, "CodedCharSetId": 819, "Format": b"MQSTR   "}
+    body = with_properties(md, properties, b"body")
+    assert properties_of(header_of(MessageData(body, format="MQHRF2", encoding=546))) == properties
+
+
+@settings(max_examples=examples(300))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "0", "0000"]),
+            st.sampled_from([1, 13, 0x41, 0x4_0041, 0x5_0001, 0x10_FFFD]),
+            st.sampled_from(["d", "x", "as it is"]),
+        )
+    )
+)
+def test_references_are_the_characters_that_they_name(said: list[tuple[str, int, str]]) -> None:
+    written = "".join(
+        chr(number) if how == "as it is" and number > 31
+        else f"&#{zeros}{number};" if how == "d" else f"&#x{zeros}{number:X};"
+        for zeros, number, how in said
+    )  # fmt: skip
+    message = message_of([f"<usr><a>{written}</a></usr>"])
+    assert properties_of(header_of(message)) == {"a": "".join(chr(one[1]) for one in said)}
+
+
+@pytest.mark.parametrize("body", [b"<usr><a>x\xffy</a></usr>", b"<usr><a>x</a></usr>\xc3"])
+def test_a_folder_of_other_bytes_than_its_character_set_has_stays(body: bytes) -> None:
+    data = struct.pack("<i", len(body)) + body
+    head = FIXED.pack(b"RFH ", 2, FIXED.size + len(data), 546, 1208, b"MQSTR   ", 0, 1208)
+    message = MessageData(head + data + b"body", format="MQHRF2", encoding=546)
+    assert properties_of(header_of(message)) == {}
+    assert has_damaged_properties(header_of(message))
+    assert taken_off(message) == message.body
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("i4", "5", 5), ("i4", " -5 ", -5), ("i4", "1_0", "1_0"), ("i4", "\u0663", "\u0663"),
+        ("i4", "99999999999", "99999999999"), ("i8", "99999999999", 99999999999),
+        ("i8", str(2**63), str(2**63)), ("i1", "-128", -128), ("i1", "300", "300"),
+        ("i2", "32768", "32768"), ("i2", "-32768", -32768), ("int", "2147483647", 2147483647),
+        ("i8", "9" * 5000, "9" * 5000), ("r8", "1_0.5", "1_0.5"), ("r8", "1e-7", 1e-7),
+        ("r8", ".5", 0.5), ("r8", "-Infinity", float("-inf")), ("r8", "1e999", "1e999"),
+        ("r4", "0x1p3", "0x1p3"), ("bin.hex", "0aFF", b"\n\xff"), ("bin.hex", "0a f", "0a f"),
+        ("bin.hex", "", b""), ("boolean", "2", "2"), ("boolean", " true", True),
+    ],
+)  # fmt: skip
+def test_a_value_is_of_its_type_or_text(kind: str, text: str, value: object) -> None:
+    found = properties_of(header_of(message_of([f'<usr><a dt="{kind}">{text}</a></usr>'])))
+    assert found == {"a": value}
+    assert type(found["a"]) is type(value)

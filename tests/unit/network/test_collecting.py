@@ -16,7 +16,6 @@ from adapter.network.collecting import (
     INCOMPLETE_S,
     INVALID_RECORD,
     INVALID_TRANSFER,
-    NOT_AUTHORIZED,
     InboundCollector,
     ReadyUnit,
 )
@@ -160,13 +159,6 @@ def test_a_plain_record_is_a_message(source: str) -> None:
     assert arrival.message.transmission == Transmission("ORDERS")
     assert (arrival.seq, arrival.code, one.given.offset) == (1, 0, 1)
     assert one.given.origin == Origin("topic 1")
-
-
-def test_a_plain_record_is_not_for_queues_of_the_queue_manager() -> None:
-    topic = Topic()
-    topic.records = [({"mq.queue": b"SYSTEM.ADMIN.COMMAND.QUEUE"}, b"a command")]
-    (one,) = topic.read(source="")
-    assert one.given.messages[0].code == NOT_AUTHORIZED
 
 
 def test_what_is_no_message_says_why() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -86,3 +87,50 @@ def test_it_ends_with_the_queue_manager() -> None:
             manager.start()
             qm.put(COMMAND_QUEUE, "x")
         await_served(manager)
+
+
+def send_from_elsewhere(sender: adapter.Connection, receiver: adapter.Connection) -> None:
+    sender.put(COMMAND_QUEUE, "x", queue_manager=receiver.name)
+
+
+def publish(_sender: adapter.Connection, receiver: adapter.Connection) -> None:
+    receiver.define_object("topic", "T", topic_string="t")
+    receiver.define_object("subscription", "S", topic_string="t", destination=COMMAND_QUEUE)
+    receiver.publish("t", "x")
+
+
+def put_by_alias_of_topic(sender: adapter.Connection, receiver: adapter.Connection) -> None:
+    receiver.define_object("topic", "T", topic_string="t")
+    receiver.define_object("subscription", "S", topic_string="t", destination=COMMAND_QUEUE)
+    receiver.define_object("alias", "A", target="T", target_type="TOPIC")
+    receiver.put("A", "x")
+
+
+def move_back(_sender: adapter.Connection, receiver: adapter.Connection) -> None:
+    receiver.define_queue("Q", backout_threshold=1, backout_requeue_queue=COMMAND_QUEUE)
+    receiver.alter_queue("Q", backout_action="MOVE")
+    receiver.put("Q", "x")
+    unit = receiver.unit()
+    unit.begin()
+    assert receiver.get("Q", unit=unit)
+    unit.backout()
+
+
+def report(_sender: adapter.Connection, receiver: adapter.Connection) -> None:
+    receiver.define_queue("Q")
+    receiver.put("Q", "x", report=0x100, reply_to=COMMAND_QUEUE)
+
+
+@pytest.mark.parametrize(
+    "put", [send_from_elsewhere, publish, put_by_alias_of_topic, move_back, report]
+)
+def test_it_is_started_by_whatever_way_a_message_comes(
+    put: Callable[[adapter.Connection, adapter.Connection], None],
+) -> None:
+    with (
+        adapter.testing.network("QM1", "QM2") as (first, second),
+        first.connect() as sender,
+        second.connect() as receiver,
+    ):
+        put(sender, receiver)
+        await_served(second)

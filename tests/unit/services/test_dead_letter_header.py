@@ -32,3 +32,16 @@ def test_the_queue_manager_says_which_queue_it_is(qm: adapter.Connection) -> Non
         dead_letter_queue(qm)
     qm.alter_queue_manager(dead_letter_queue="DEAD")
     assert dead_letter_queue(qm) == "DEAD"
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "\U0001f600"])
+def test_names_and_formats_that_have_no_room_are_cut(qm: adapter.Connection, letter: str) -> None:
+    qm.define_queue("CUT")
+    message = adapter.Message(b"body", format=letter * 9)
+    told = {"queue": letter * 49, "queue_manager": letter * 49, "application": letter * 29}
+    qm.put("CUT", with_header(message, 2085, **told, now_ms=NOW_MS))
+    found = qm.get("CUT")
+    assert found is not None and found.dead_letter is not None
+    header, size = found.dead_letter, len(letter.encode())
+    assert header.destination == header.destination_queue_manager == letter * (48 // size)
+    assert (header.application, header.format) == (letter * (28 // size), letter * (8 // size))

@@ -14,7 +14,10 @@ from adapter import testing
 from adapter.core.contract.commands import INPUT
 from adapter.errors import InvalidOption
 from adapter.localkafka.ports import free_ports
+from adapter.workers.processes import ForkedProcess
 from adapter.workers.running import run_worker
+from adapter.workers.settings import WorkerSettings
+from adapter.workers.supervisor import WorkerSupervisor
 from tests.support.backlog import until
 from tests.support.worker_process import TOP, WorkerProcess, await_depth, bodies
 
@@ -284,6 +287,43 @@ def test_a_file_that_changes_while_it_is_imported_is_loaded_anew(
     assert log.read_text().count("a file has changed") == 1
 
 
+HANGING = {
+    "an import": ("import helper\n", "open('begun', 'x').close()\nopen('go').read()\n"),
+    "its end": ("import atexit\nimport helper\natexit.register(helper.wait)\n", ""),
+}
+"""What a program has before its function, and what its module `helper` begins with."""
+WAIT = "def wait():\n    open('go').read()\n"
+
+
+@pytest.mark.parametrize("hangs", HANGING)
+def test_a_process_that_hangs_is_replaced_when_a_file_changes(
+    hangs: str,
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    log: Path,
+    tmp_path: Path,
+) -> None:
+    """Nothing ever writes to `go`."""
+    text = (TOP / "tests/support/worker_functions.py").read_text()
+    before, helper = HANGING[hangs]
+    (tmp_path / "shop.py").write_text(before + text)
+    (tmp_path / "helper.py").write_text(helper + WAIT)
+    os.mkfifo(tmp_path / "go")
+    options = ("--reload", "--stop-timeout", 0.1)
+    worker = WorkerProcess(manager.address, "shop:copy", *options, log=log, folder=tmp_path)
+    with worker:
+        if helper:
+            until((tmp_path / "begun").exists)
+        else:
+            until(lambda: len(getters(qm)) == 1)
+        (tmp_path / "helper.py").write_text("def wait():\n    pass  # and no longer\n")
+        worker.await_log("a file has changed")
+        qm.put("Q", b"1")
+        await_depth(qm, "OUT", 1)
+        assert "does not end: it is killed" in worker.log()
+        assert worker.stop() == 0
+
+
 def getters(qm: adapter.Connection) -> set[int]:
     """The connections that have Q open for input."""
     return {one.connection for one in qm.open_handles() if one.queue == "Q" and one.modes & INPUT}
@@ -322,3 +362,22 @@ def test_a_worker_is_run_in_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("threading.main_thread", object)
     with pytest.raises(InvalidOption, match="in the main thread"):
         run_worker(print, "Q")
+
+
+def test_a_process_that_loads_its_function_for_long_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    supervisor = WorkerSupervisor(WorkerSettings(queue="Q", connecting={}), "shop:f")
+    process = ForkedProcess(17, -1)
+    supervisor._places[0].process = process
+    supervisor._note_slow()
+    assert not caplog.records
+    process.began_s -= 60
+    process.files = {"shop.py": 1, "helper.py": 2}
+    supervisor._note_slow()
+    supervisor._note_slow()
+    (told,) = caplog.messages
+    assert told.startswith("process 17 has been loading the function for 60 s")
+    assert told.endswith("helper.py")
+    supervisor._places[0].process = None
+    supervisor._close_all()

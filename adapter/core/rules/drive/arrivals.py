@@ -65,12 +65,14 @@ class Arriving(Struct):
     """A unit of another queue manager that is being put.
 
     delivered: messages of MQ that their queues took; reports about them come when all were put.
-    receiver: by whose authorities they are put.
+    receiver: by whose authorities they are put. is_of_kafka: a client of Kafka wrote it, and no
+    transmission queue had it.
     """
 
     plan: Plan
     conversations: ConversationPlan
     source: str
+    is_of_kafka: bool
     receiver: ReceiverAuthority | None
     delivered: list[MessageData] = []
 
@@ -100,8 +102,8 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
 
 def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
     return arrival_of_mq.arrive(
-        *(arriving.plan, arrival, arriving.source, arriving.delivered, arriving.receiver),
-        publish.plan_by_alias,
+        *(arriving.plan, arrival, arriving.source, arriving.is_of_kafka),
+        *(arriving.delivered, arriving.receiver, publish.plan_by_alias),
     )
 
 
@@ -124,7 +126,8 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
         unit = structs.replace(unit, messages=[], lowest=[])
     plan = Plan(qm, now_ms)
     receiver = receiver_of(qm, unit.source)
-    arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)
+    is_of_kafka = not unit.origin.queue
+    arriving = Arriving(plan, ConversationPlan(plan), unit.source, is_of_kafka, receiver)
     new = _new(qm, unit)
     count, blocked = _plan_puts(arriving, new)
     blocked = blocked or _first_parked(qm, plan.puts + plan.reports)

@@ -6,7 +6,9 @@ It does not know which message fits, nor how a wait begins or ends.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Final
 
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.broker import BrokerAwaitEvent
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.msmq import MsmqReceive
@@ -22,6 +24,16 @@ from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.msmq import receive as msmq_receive
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
+
+COMMAND_QUEUE: Final[str] = KINDS[QUEUE_MANAGER]["command_queue"].default
+
+
+def do_commands_wait(qm: QueueManager) -> bool:
+    """Whether a message is on the command queue, by whatever way it came, and no program has that
+    queue open for gets. Asked after every step.
+    """
+    queue = qm.queues.get(COMMAND_QUEUE)
+    return queue is not None and queue.available_count > 0 and not queue.opens.input
 
 
 def next_served(

@@ -14,6 +14,7 @@ import msgspec
 from adapter.core.contract.arrivals import Arrival
 from adapter.core.contract.bounds import LATEST_MS
 from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.destination import TopicDefaults, TopicDestination
@@ -39,15 +40,17 @@ def arrive(
     plan: Plan,
     arrival: Arrival,
     source: str,
+    is_of_kafka: bool,
     delivered: list[MessageData],
     receiver: ReceiverAuthority | None,
     publish: Publish,
 ) -> str:
     """Plan the put of a message; returns the name of its queue if nothing can take it, else "".
 
-    source: the queue manager that sent it. delivered: takes a message that its queue takes.
-    receiver: by whose authorities it is put; None: it needs none. publish: plans the copies of a
-    message for an alias of a topic.
+    source: the queue manager that sent it. is_of_kafka: a client of Kafka wrote it, which reaches
+    no queue of a queue manager's own, here or elsewhere, by whatever name. delivered:
+    takes a message that its queue takes. receiver: by whose authorities it is put; None: it needs
+    none. publish: plans the copies of a message for an alias of a topic.
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
@@ -57,6 +60,8 @@ def arrive(
     if target.queue is not None and target.queue.name == source and target.transmission == to:
         # It would go back to where it came from, unchanged: and so for ever.
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
+    if is_of_kafka and _is_of_system(to, target):
+        target = Target(reason=Reason.AUTHORITY_MISSING)
     user = None if receiver is None else receiver.putter(message.user)
     putters.note_arrived(plan.qm, message, user)
     code = complete(plan.qm, target, message, plan.now_ms)
@@ -76,6 +81,18 @@ def arrive(
     if reason is None:
         return ""
     return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
+
+
+def _is_of_system(to: Transmission, target: Target) -> bool:
+    """Whether a message is for a queue of a queue manager's own, as the one for commands, or what
+    its name leads to is one, on another queue manager too.
+    """
+    names = [to.queue]
+    if target.transmission is not None:
+        names.append(target.transmission.queue)
+    elif target.queue is not None:
+        names.append(target.queue.name)
+    return any(name.startswith(SYSTEM) for name in names)
 
 
 def _keeps_descriptor(message: MessageData) -> bool:

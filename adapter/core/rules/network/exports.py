@@ -136,6 +136,9 @@ def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQue
             f"its queue would be {name}, which is the name of an object of kind {kind}: delete it"
         )
         raise Refusal(Reason.OBJECT_EXISTS, topic, text)
+    kept = naming.why_kept(qm, name)
+    if kept:
+        raise Refusal(Reason.OBJECT_EXISTS, topic, f"its queue would be {name}: {kept}")
     if len(qm.queues) + len(made.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, topic, f"{qm.limits.queues} queues at most")
     attributes: dict[str, Any] = {

@@ -157,4 +157,7 @@ def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
         raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
     if naming.kind_of(qm, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name)
+    kept = naming.why_kept(qm, name)
+    if kept:
+        raise Refusal(Reason.DYNAMIC_NAME_ERROR, name, kept)
     return name, bool(star)

@@ -230,6 +230,10 @@ def _make(
     known = qm.queues.get(queue_manager) or made.queues.get(queue_manager)
     if known is not None:
         return known
+    kept = naming.why_kept(qm, queue_manager)
+    if kept:
+        text = f"no transmission queue {queue_manager} can be made: {kept}"
+        return NoRoute(Reason.UNKNOWN_REMOTE_QUEUE_MANAGER, name, text)
     if len(qm.queues) + len(made.queues) >= qm.limits.queues:
         text = f"no transmission queue can be made: {qm.limits.queues} queues at most"
         return NoRoute(Reason.UNKNOWN_REMOTE_QUEUE_MANAGER, name, text)

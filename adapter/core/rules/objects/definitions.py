@@ -141,11 +141,15 @@ def _check_queue_manager(qm: QueueManager, _name: str, given: dict[str, Any]) ->
     if any((kind, dead) in qm.objects for kind in QUEUES_BUT_LOCAL):
         text = f"the dead-letter queue is a local queue, and {dead} is not: name a local one"
         raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
+    queue = qm.queues.get(dead or "")
+    if queue is not None and queue.is_temporary:
+        text = f"the dead-letter queue stays, and {dead} is temporary: name another queue"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
 
 
 def _check_new_queue(qm: QueueManager, name: str, _given: dict[str, Any]) -> None:
-    if name == qm.attributes.dead_letter_queue:
-        text = "DEADQ names it, which is to be a local queue: define one, or alter DEADQ"
+    text = naming.why_kept(qm, name)
+    if text:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
 
 

@@ -58,6 +58,15 @@ def kind_of(qm: QueueManager, name: str) -> str | None:
     return next((kind for kind in WITH_QUEUE_NAMES if (kind, name) in qm.objects), None)
 
 
+def why_kept(qm: QueueManager, name: str) -> str:
+    """Say why only DEFINE QLOCAL may make an object of a queue's name: DEADQ names it, and who
+    makes the queue has all rights on it, or ends it. "" if any object may have the name.
+    """
+    if not name or name != qm.attributes.dead_letter_queue:
+        return ""
+    return "DEADQ names it, which is to be a local queue: define one, or alter DEADQ"
+
+
 def check_attributes(table: Table, what: str, name: str, attributes: dict[str, Any]) -> None:
     """Refuse attributes that an object cannot take. what: for the sentence, "a queue"."""
     for attribute, value in attributes.items():

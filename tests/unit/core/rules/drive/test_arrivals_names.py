@@ -111,3 +111,53 @@ def test_a_report_to_an_alias_that_is_inhibited_is_a_dead_letter() -> None:
     at.client.put("a", handle=2, report=CONFIRM_ON_ARRIVAL, reply_to="ALIAS")
     (dead,) = at.core.qm.queues["DEAD"].in_order()
     assert dead_letter.from_dlh(dead.message.body).reason == 2051
+
+
+COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
+LEADING_THERE = {
+    "itself": [],
+    "an alias": [("alias", {"target": COMMANDS})],
+    "a remote queue": [
+        ("remote", {"remote_name": COMMANDS, "remote_queue_manager": "QMB"}),
+    ],
+    "an alias of a remote queue": [
+        ("alias", {"target": "FAR"}),
+        ("remote", {"remote_name": COMMANDS, "remote_queue_manager": "QMB"}),
+    ],
+    "an alias of this queue manager": [("remote", {"remote_queue_manager": "QM1"})],
+    "another queue manager": [],
+}
+"""Ways to a queue of a queue manager's own, and the objects on each, the first one named first."""
+
+
+@pytest.mark.parametrize("origin", [Origin("t"), Origin("id of QMA", "QM1", 1)])
+@pytest.mark.parametrize("source", ["", "QMA"])
+@pytest.mark.parametrize("way", LEADING_THERE)
+def test_no_client_of_kafka_reaches_a_queue_of_the_queue_managers_own(
+    way: str, source: str, origin: Origin
+) -> None:
+    """A record without the fields of a unit is one of a client of Kafka, on whatever topic."""
+    at = site("Q", "DEAD", COMMANDS)
+    do = at.client.do
+    do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    do(c.DefineQueue("QMB", {"usage": "XMITQ"}))
+    for (kind, attributes), name in zip(LEADING_THERE[way], ("NAMED", "FAR"), strict=False):
+        do(c.DefineObject(kind, name, attributes))
+    to = {
+        "itself": Transmission(COMMANDS),
+        "an alias of this queue manager": Transmission(COMMANDS, "NAMED"),
+        "another queue manager": Transmission(COMMANDS, "QMB"),
+    }.get(way, Transmission("NAMED"))
+    message = MessageData(body=b"a command", transmission=to, put_time_ms=0)
+    arrived = [Arrival(message, 0, 1)]
+    unit = ArrivedUnit("mq.QM1.in", "t", 1, origin, arrived, source)
+    at.core.take(at.core.give(inputs.Arrived(unit)))
+    count = {name: len(list(queue.in_order())) for name, queue in at.core.qm.queues.items()}
+    if origin.queue:
+        assert count[COMMANDS] + count["QMB"] == 1, "what a queue manager sends is not concerned"
+        return
+    assert count[COMMANDS] == count["QMB"] == 0
+    (letter,) = at.core.qm.queues["DEAD"].in_order()
+    header, body = dead_letter.split(letter.message.format, letter.message.body)
+    assert header is not None
+    assert (header.reason, header.destination, body) == (2035, to.queue, b"a command")

@@ -11,6 +11,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Opened, Refused, Statuses
+from adapter.core.rules.primitives import naming
 from tests.support.core import IN_OUT, Client, client_on
 
 
@@ -268,3 +269,43 @@ def test_one_put_alone_makes_no_queue_of_a_model() -> None:
     assert set(client.core.qm.queues) == before
     for handle, name in ((3, "Q"), (4, "A")):
         assert not isinstance(client.do(c.Open(handle, name, c.OUTPUT, existing=True)), Refused)
+
+
+EXPORTED = "SYSTEM.EXPORT.t"
+WAYS: dict[str, tuple[str, c.Command]] = {
+    "a temporary dynamic queue": ("DLQ", c.Open(9, "TEMP", IN_OUT, "DLQ")),
+    "a permanent dynamic queue": ("DLQ", c.Open(9, "PERM", IN_OUT, "DLQ")),
+    "an alias": ("DLQ", c.DefineObject("alias", "DLQ", {"target": "Q"})),
+    "a remote queue": ("DLQ", c.DefineObject("remote", "DLQ", {"remote_name": "Q"})),
+    "a model": ("DLQ", c.DefineObject("model", "DLQ", {})),
+    "a transmission queue": ("QM2", c.Open(9, "Q", c.OUTPUT, queue_manager="QM2")),
+    "the queue of an export": (EXPORTED, c.Open(9, "", c.OUTPUT, kafka_topic="t")),
+}
+"""Ways to make what a program opens by a name, beside the definition of a local queue."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_name_of_the_dead_letter_queue_is_kept_for_a_local_queue_that_is_defined(
+    way: str,
+) -> None:
+    client = client_on()
+    for name, kind in (("TEMP", "TEMPDYN"), ("PERM", "PERMDYN")):
+        client.do(c.DefineObject("model", name, {"definition_type": kind}))
+    client.core.give(inputs.QueueManagersKnown(frozenset({"QM2"})))
+    name, make = WAYS[way]
+    client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": name}))
+    refused = client.do(make)
+    assert isinstance(refused, Refused)
+    assert "DEADQ names it" in refused.detail
+    assert naming.kind_of(client.core.qm, name) is None
+    client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": ""}))
+    assert not isinstance(client.do(make), Refused), "any other name is free"
+
+
+def test_a_temporary_queue_is_not_made_the_dead_letter_queue() -> None:
+    client = with_model()
+    name = made(client)
+    to = {"dead_letter_queue": name}
+    refused = client.do(c.AlterObject("queue_manager", "QM1", to))
+    assert isinstance(refused, Refused)
+    assert refused.reason is Reason.ATTRIBUTE_ERROR

@@ -36,7 +36,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
 from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.broker.activation import note_arrival
-from adapter.core.rules.broker.headers import message_to, message_with
+from adapter.core.rules.broker.headers import is_of_far_side, message_to, message_with
 from adapter.core.rules.broker.texts import error_body
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Gets, discard_records
@@ -320,10 +320,13 @@ def is_valid(message: MessageData) -> bool:
 def deliver(d: ConversationPlan, message: MessageData) -> bool:
     """Deliver a message that is for an endpoint here. Whether it is no longer held."""
     header = _header_of(message)
-    state = d.side(header.conversation, not header.from_initiator)
+    state = _receiver_of(d, header)
     if header.message_type == END_ACKNOWLEDGED:
         if state is not None and state.is_ended:
             d.remove(state)
+        return True
+    if state is None and d.side(header.conversation, not header.from_initiator) is not None:
+        _answer_for_gone(d, header)  # that endpoint's conversation is with another one
         return True
     if state is None and not header.has_direction:
         return True  # the endpoint is over that it was put for
@@ -355,7 +358,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
 
 def refuse(d: ConversationPlan, header: BrokerHeader) -> None:
     """Break off the conversation of a message that its sender has no right to send."""
-    state = d.side(header.conversation, not header.from_initiator)
+    state = _receiver_of(d, header)
     text = f"You do not have permission to access the service '{header.service}'."
     _answer(d, header, state, NO_PERMISSION, text)
 
@@ -363,6 +366,14 @@ def refuse(d: ConversationPlan, header: BrokerHeader) -> None:
 def _header_of(message: MessageData) -> BrokerHeader:
     assert message.broker is not None, "it is a message of Service Broker"
     return message.broker
+
+
+def _receiver_of(d: ConversationPlan, header: BrokerHeader) -> r.ConversationSet | None:
+    """Return the endpoint here that a message is for; None: it is not here, or has another one
+    on its far side.
+    """
+    state = d.side(header.conversation, not header.from_initiator)
+    return state if state is None or is_of_far_side(header, state, d.qm.name) else None
 
 
 def _is_over(d: ConversationPlan, header: BrokerHeader) -> bool:

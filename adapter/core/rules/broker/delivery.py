@@ -34,7 +34,7 @@ from adapter.core.model.conversations import BROKEN, ENDED, OPEN
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
-from adapter.core.rules.broker import catalog, to_exports
+from adapter.core.rules.broker import acceptance, catalog, to_exports
 from adapter.core.rules.broker.activation import note_arrival
 from adapter.core.rules.broker.headers import is_of_far_side, message_to, message_with
 from adapter.core.rules.broker.texts import error_body
@@ -45,11 +45,8 @@ from adapter.core.rules.network import routes
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
 
-NO_CONTRACT = -8408
 ENDPOINT_GONE = -8462
-NOT_SENDABLE = -8431
 TOO_LONG = -8459
-NOT_VALID = -9615
 LIFETIME_OVER = -8489
 NO_PERMISSION = -8494
 
@@ -265,7 +262,7 @@ def _export(d: ConversationPlan, sender: r.ConversationSet, message: MessageData
         _hold(d, key, message)
         to_exports.note_retry(d.qm, key)
         return False
-    code, text = _why_not_sent(d, header, message.body)
+    code, text = acceptance.why_not_sent(d.qm, header, message.body)
     if not code and reason is Reason.MESSAGE_TOO_LONG:
         code, text = TOO_LONG, f"The queue of export '{export}' takes no messages of this length."
     if code:
@@ -346,7 +343,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     ):
         acknowledge(d, header)
         return True
-    code, text = _why_not(d, header, state, message.body)
+    code, text = acceptance.why_not(d.qm, header, message.body, is_new=state is None)
     if code:
         _answer(d, header, state, code, text)
         return True
@@ -487,44 +484,6 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
         sequence=header.sequence + 1,
     )
     reply(d, message_with(answer), header.from_queue_manager)
-
-
-def _why_not(
-    d: ConversationPlan, header: BrokerHeader, state: r.ConversationSet | None, body: bytes
-) -> tuple[int, str]:
-    """Say why a message must not be delivered: an error code of the system, and its text."""
-    if header.message_type in SYSTEM_TYPES:
-        return 0, ""
-    by = header.contract
-    if state is None:
-        accepted = kinds.names(catalog.service(d.qm, header.service).contracts)
-        if catalog.lookup(d.qm, kinds.CONTRACT, by) is None or by not in accepted:
-            text = f"Target service '{header.service}' does not support contract '{by}'."
-            return NO_CONTRACT, text
-    return _why_not_sent(d, header, body)
-
-
-def _why_not_sent(d: ConversationPlan, header: BrokerHeader, body: bytes) -> tuple[int, str]:
-    """Say why a message must not be delivered to any service: it is not what its contract and its
-    type say.
-    """
-    qm = d.qm
-    found = catalog.lookup(qm, kinds.CONTRACT, header.contract)
-    wanted = catalog.lookup(qm, kinds.MESSAGE_TYPE, header.message_type)
-    sendable = isinstance(found, kinds.ContractAttributes) and catalog.is_sendable(
-        found, header.message_type, from_initiator=header.from_initiator
-    )
-    if not isinstance(wanted, kinds.MessageTypeAttributes) or not sendable:
-        text = f"The message type '{header.message_type}' is not part of the service contract."
-        return NOT_SENDABLE, text
-    problem = qm.xml.why_invalid(wanted.validation, wanted.schema, body)
-    if not problem:
-        return 0, ""
-    text = (
-        f"A message of type '{header.message_type}' failed XML validation on the target service. "
-        f"{problem}"
-    )
-    return NOT_VALID, text[:3_000]
 
 
 def _answer(

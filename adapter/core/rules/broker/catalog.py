@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
@@ -205,6 +206,32 @@ def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
             found: kinds.PriorityAttributes = _require(qm, kinds.PRIORITY, name)
             return found.level
     return kinds.PRIORITY_DEFAULT
+
+
+def namesakes(qm: QueueManager, kind: str, name: str) -> list[str]:
+    """Return the kinds of which there are other objects of the name of one that is no queue.
+
+    They are all of one type for authorities: who has rights by the name has them on each.
+    """
+    others = [one for one in kinds.TABLES if one not in (kinds.QUEUE, kind)]
+    return [one for one in others if (kinds.PREFIX + one, name) in qm.objects]
+
+
+def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
+    """Return the authority records of the name of an object that is dropped, which goes with those
+    of its name: others of this name have them too. To send is a right on a service alone; who has
+    every right keeps every one.
+    """
+    if not namesakes(qm, kind, name):
+        return []
+    records: list[r.Record] = []
+    for entity in qm.authorities.entities_named(a.SERVICE, name):
+        before = qm.authorities.get(name, a.SERVICE, *entity) or 0
+        is_all = before == a.APPLICABLE[a.SERVICE]
+        bits = before & ~a.PUT if kind == kinds.SERVICE and not is_all else before
+        if bits or not before:
+            records.append(r.AuthoritySet(name, a.SERVICE, *entity, bits))
+    return records
 
 
 def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
@@ -439,7 +466,8 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     if kind in (kinds.NOTIFICATION, kinds.ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
     wake_users(qm, kind, name)
-    return done(qm, request, [r.ObjectDeleted(kinds.PREFIX + kind, name)])
+    deleted = r.ObjectDeleted(kinds.PREFIX + kind, name)
+    return done(qm, request, [deleted, *_rights_that_stay(qm, kind, name)])
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:

@@ -257,10 +257,10 @@ def _note_changed(
 ) -> None:
     """Note what may be delivered, or activated, when an object has these attributes, or had."""
     if kind == kinds.SERVICE:
-        note_release(qm, name, request.now_ms)
+        note_release_of_service(qm, name, request.now_ms)
     for one in attributes:
         if kind == kinds.ROUTE:
-            note_release(qm, one.get("service", ""), request.now_ms)
+            note_release_of_service(qm, one.get("service", ""), request.now_ms)
         elif kind == kinds.NOTIFICATION:
             key = key_of(one["object"]) if one.get("object") else ""
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
@@ -329,17 +329,22 @@ def notifications(qm: QueueManager, event: str, key: str) -> Iterator[kinds.Noti
                 yield one
 
 
-def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
-    """Note that held messages may be delivered now. name: of the queue that is turned on, or of a
-    service; empty: of any service.
-    """
-    if name.startswith(PREFIX):
-        services = sorted(qm.references.find((kinds.QUEUE, name)))
-        keys = [name + HELD, *(PREFIX + HELD + service for service in services)]
-    else:
-        keys = [PREFIX + HELD + name]
+def note_release_of_queue(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> None:
+    """Note that messages may be delivered now that a queue holds, or that wait for its services."""
+    _note_releases(qm, [queue.name + HELD], now_ms)
+    for service_here in sorted(qm.references.find((kinds.QUEUE, queue.name))):
+        note_release_of_service(qm, service_here, now_ms)
+
+
+def note_release_of_service(qm: QueueManager, name: str, now_ms: int) -> None:
+    """Note that messages may be delivered now that wait for a service; name: empty: for any."""
+    keys = [PREFIX + HELD + name]
     if not name:
         keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
+    _note_releases(qm, keys, now_ms)
+
+
+def _note_releases(qm: QueueManager, keys: list[str], now_ms: int) -> None:
     for key in keys:
         qm.step.broker_due.append(HeldRelease(key, now_ms))
 
@@ -440,7 +445,7 @@ def _alter_queue(
         records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
     records.append(r.QueueAltered(queue.name, given | reset | dates))
     if given.get("status"):
-        note_release(qm, queue.name, request.now_ms)
+        note_release_of_queue(qm, queue, request.now_ms)
     if "status" in given or given.keys() & ACTIVATION:
         qm.step.broker_due.append(ActivationCheck(queue.name, request.now_ms, is_altered=True))
     decision = done(qm, request, records)

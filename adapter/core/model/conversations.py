@@ -298,7 +298,7 @@ class Conversations:
 
     __slots__ = (
         *("_names", "begun", "by_side", "endpoints", "handles_begun", "listings", "of_contract"),
-        *("of_queue", "of_service"),
+        *("of_far_service", "of_queue", "of_service"),
     )
 
     def __init__(self) -> None:
@@ -306,9 +306,12 @@ class Conversations:
         self.by_side: dict[tuple[bytes, bool], bytes] = {}
         """Handles, by conversation and whether it is the initiator's."""
         self.of_service = Counter[str]()
-        """How many there are, by service; below by contract, and by queue."""
+        """How many there are, by service; below by contract, by queue, and by far
+        service.
+        """
         self.of_contract = Counter[str]()
         self.of_queue = Counter[str]()
+        self.of_far_service = Counter[str]()
         self.begun = Counter[tuple[str, str]]()
         """How many endpoints units have begun, by ("service" or "contract", its name); soft."""
         self.handles_begun: set[bytes] = set()
@@ -355,6 +358,7 @@ class Conversations:
             (self.of_service, state.service),
             (self.of_contract, state.contract),
             (self.of_queue, state.queue),
+            (self.of_far_service, state.far_service),
         ):
             counts[name] += by
             if not counts[name]:

@@ -25,6 +25,7 @@ from adapter.core.contract.topic_names import TOPIC_NAME_MAX, topic_length
 from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker.wakes import wake_receives, wake_users
@@ -242,6 +243,7 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
+    naming.check_object_room(qm, name)
     attributes = command.attributes
     _check_attributes(qm, kind, name, attributes, {})
     dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
@@ -303,8 +305,7 @@ def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> l
     _check_topic(name, key + RETAINED)
     if key in qm.queues:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
-    if len(qm.queues) + 2 > qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    check_queue_room(qm, name, 2)
     naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", name, command.attributes)
     attributes = command.attributes | {
         "kind": kinds.KIND,
@@ -442,6 +443,7 @@ def _alter_queue(
     reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
     records: list[r.Record] = []
     if given.get("retention") and queue.name + RETAINED not in qm.queues:
+        check_queue_room(qm, command.name)
         records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
     records.append(r.QueueAltered(queue.name, given | reset | dates))
     if given.get("status"):

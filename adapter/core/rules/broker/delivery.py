@@ -12,6 +12,7 @@ unit commits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -29,6 +30,7 @@ from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader, of
 from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
 from adapter.core.model.made_queues import MadeQueues
@@ -45,6 +47,7 @@ from adapter.core.rules.network import routes
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
 
+NO_SERVICE = -8490
 ENDPOINT_GONE = -8462
 TOO_LONG = -8459
 LIFETIME_OVER = -8489
@@ -146,6 +149,11 @@ class ConversationPlan:
         known = self.qm.conversations.endpoints
         gone = [state for handle, state in self.gone.items() if handle in known]
         places = [one for state in gone for one in self._waiting_rows(state)]
+        leaving = Counter(one.queue for one in places)
+        for name in dict.fromkeys(waiting_queue(state.far_service) for state in gone):
+            queue = self.qm.queues.get(name)
+            if queue is not None and queue.available_count == leaving[name]:
+                self.qm.step.broker_due.append(HeldRelease(name, self.now_ms))  # it may go
         return [
             *discard_records(list(removed), "purged"),
             *discard_records(places, "purged"),
@@ -171,8 +179,12 @@ def waiting_queue(service: str) -> str:
 
 def is_own(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether a message is of an initiator here."""
-    is_here = header.from_queue_manager in ("", d.qm.name)
-    return header.from_initiator and header.has_direction and is_here
+    return header.from_initiator and header.has_direction and is_from_here(d, header)
+
+
+def is_from_here(d: ConversationPlan, header: BrokerHeader) -> bool:
+    """Whether a message is of an endpoint here, or of this queue manager itself."""
+    return header.from_queue_manager in ("", d.qm.name)
 
 
 def send(d: ConversationPlan, message: MessageData) -> bool:
@@ -184,7 +196,7 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     """
     header = _header_of(message)
     sender = d.side(header.conversation, header.from_initiator) if header.has_direction else None
-    if sender is None or header.from_queue_manager not in ("", d.qm.name):
+    if sender is None or not is_from_here(d, header):
         return deliver(d, message)
     key = waiting_queue(header.service)
     if header.from_initiator and not d.releasing and d.waits(sender):
@@ -335,6 +347,10 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     if state is None and not is_first and not d.holds(held):
         _answer_for_gone(d, header)  # the endpoint is over, as its first message is not held
         return True
+    if held is not None and not _may_hold(d, header, held):
+        text = f"Cannot find the remote service '{header.service}' because it does not exist."
+        _answer(d, header, state, NO_SERVICE, text)
+        return True
     if held is not None:
         _hold(d, held, message)
         return False
@@ -439,6 +455,23 @@ def _is_releasing(d: ConversationPlan, name: str) -> bool:
     return isinstance(held, BrokerQueue) and held.look is not None and name != d.releasing
 
 
+def _may_hold(d: ConversationPlan, header: BrokerHeader, key: str) -> bool:
+    """Whether there is a queue to hold a message of another queue manager on, or may be one more.
+
+    What a program here has sent is refused instead, with its unit.
+    """
+    if is_from_here(d, header) or _is_owed(d, key) or key in d.qm.queues:
+        return True
+    return key in d.plan.new_queues.queues or d.plan.new_queues.has_room(d.qm)
+
+
+def _is_owed(d: ConversationPlan, key: str) -> bool:
+    """Whether a queue of what is held is made whatever queues there are: each queue has one at
+    most, and what is released was held before.
+    """
+    return bool(d.releasing) or not key.startswith(PREFIX + HELD)
+
+
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
     qm = d.qm
     made = d.plan.new_queues
@@ -448,7 +481,9 @@ def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
         attributes = kinds.BrokerAttributes(**record.attributes)
         queue = BrokerQueue(key, record.incarnation, attributes)
         queue.begin_term(qm.numbers.first_n)
-        made.add(queue, record.attributes)
+        made.add(
+            qm, queue, record.attributes, name=_header_of(message).service, is_owed=_is_owed(d, key)
+        )
     header = structs.replace(_header_of(message), status=WAITING, handle=b"")
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if sender is not None and key == waiting_queue(header.service):
@@ -469,7 +504,7 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
     """Let the side that ended a conversation know that its end has come: it ceases to be."""
     if header.message_type not in (END_DIALOG, ERROR):
         return
-    if header.from_queue_manager in ("", d.qm.name):
+    if is_from_here(d, header):
         far = d.side(header.conversation, header.from_initiator)
         if far is not None and far.is_ended:
             d.remove(far)

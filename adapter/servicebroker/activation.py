@@ -35,7 +35,7 @@ from adapter.errors import Error
 from adapter.servicebroker.arguments import as_queue
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
-from adapter.servicebroker.events import Outage, await_events, number_of
+from adapter.servicebroker.events import Following, Outage
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -216,9 +216,9 @@ class ActivationService:
             while not self._stopping.is_set():
                 try:
                     with self._broker.another() as session:
-                        after = self._begin(session)
+                        following = self._begin(session)
                         while not self._stopping.is_set():
-                            after = self._turn(session, after, WAIT_MS)
+                            self._turn(session, following, WAIT_MS)
                             outage.over()
                 except Error as problem:
                     outage.wait(problem)
@@ -227,26 +227,33 @@ class ActivationService:
                 self._has_ended = True
                 self._changed.notify_all()
 
-    def _begin(self, session: ServiceBroker) -> int:
-        """Note every queue with activation; returns the number of the last event."""
+    def _begin(self, session: ServiceBroker) -> Following:
+        """Note every queue with activation; returns what follows the next events."""
         self._sessions_begun += 1
-        after = number_of(await_events(session, b.QUEUE_ACTIVATION, -1, 0))
+        following = Following(b.QUEUE_ACTIVATION)
+        following.read(session, 0)
+        self._note_every(session)
+        return following
+
+    def _note_every(self, session: ServiceBroker) -> None:
         for one in _queues(session):
             if one.attributes["activation_procedure"]:
                 self._note(one.name)
-        return after
 
-    def _turn(self, session: ServiceBroker, after: int, wait_ms: int) -> int:
-        """Start the readers that are needed, and wait for events behind a number; returns that of
-        the last one.
+    def _turn(self, session: ServiceBroker, following: Following, wait_ms: int) -> None:
+        """Start the readers that are needed, and wait for the next events. If some were missed, any
+        queue may need a reader.
         """
         self._look(session)
         wait_ms = 0 if self._has_due() else wait_ms
-        found = await_events(session, b.QUEUE_ACTIVATION, after, wait_ms)
+        term = following.term
+        found, has_missed = following.read(session, wait_ms)
+        if following.term != term:
+            self._sessions_begun += 1  # a new owner, which counts receives anew
+        if has_missed:
+            self._note_every(session)
         for one in found:
-            if one.attributes.get("event"):
-                self._note(one.name)
-        return max(after, number_of(found))
+            self._note(one.name)
 
     def _has_due(self) -> bool:
         """Whether a queue is to be looked at now."""

@@ -232,13 +232,8 @@ class ActivationService:
         self._sessions_begun += 1
         following = Following(b.QUEUE_ACTIVATION)
         following.read(session, 0)
-        self._note_every(session)
+        self._note(*_with_activation(session))
         return following
-
-    def _note_every(self, session: ServiceBroker) -> None:
-        for one in _queues(session):
-            if one.attributes["activation_procedure"]:
-                self._note(one.name)
 
     def _turn(self, session: ServiceBroker, following: Following, wait_ms: int) -> None:
         """Start the readers that are needed, and wait for the next events. If some were missed, any
@@ -250,22 +245,20 @@ class ActivationService:
         found, has_missed = following.read(session, wait_ms)
         if following.term != term:
             self._sessions_begun += 1  # a new owner, which counts receives anew
-        if has_missed:
-            self._note_every(session)
-        for one in found:
-            self._note(one.name)
+        self._note(*(one.name for one in found), *(_with_activation(session) if has_missed else []))
 
     def _has_due(self) -> bool:
         """Whether a queue is to be looked at now."""
         with self._changed:
             return any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
 
-    def _note(self, name: str) -> None:
-        """Note that a queue may need a reader."""
-        key = name.lower()
-        if not self._only or key in self._only:
-            with self._changed:
-                self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
+    def _note(self, *names: str) -> None:
+        """Note that queues may need a reader."""
+        with self._changed:
+            for name in names:
+                key = name.lower()
+                if not self._only or key in self._only:
+                    self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
 
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
@@ -443,14 +436,15 @@ def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:
     return function
 
 
-def _queues(session: ServiceBroker) -> list[QueueDescription]:
+def _with_activation(session: ServiceBroker) -> list[str]:
+    """Return the names of the queues with activation."""
     found: list[QueueDescription] = []
     command = b.BrokerInquire(kinds.QUEUE)
     while True:
         part = session._ask(command, Descriptions).queues
         found += part
         if len(part) < command.count:
-            return found
+            return [one.name for one in found if one.attributes["activation_procedure"]]
         command = b.BrokerInquire(kinds.QUEUE, "", part[-1].name)
 
 

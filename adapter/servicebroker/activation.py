@@ -35,7 +35,7 @@ from adapter.errors import Error
 from adapter.servicebroker.arguments import as_queue, written
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
-from adapter.servicebroker.events import Outage, await_events, number_of
+from adapter.servicebroker.events import Following, Outage
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -216,9 +216,9 @@ class ActivationService:
             while not self._stopping.is_set():
                 try:
                     with self._broker.another() as session:
-                        after = self._begin(session)
+                        following = self._begin(session)
                         while not self._stopping.is_set():
-                            after = self._turn(session, after, WAIT_MS)
+                            self._turn(session, following, WAIT_MS)
                             outage.over()
                 except Error as problem:
                     outage.wait(problem)
@@ -227,38 +227,38 @@ class ActivationService:
                 self._has_ended = True
                 self._changed.notify_all()
 
-    def _begin(self, session: ServiceBroker) -> int:
-        """Note every queue with activation; returns the number of the last event."""
+    def _begin(self, session: ServiceBroker) -> Following:
+        """Note every queue with activation; returns what follows the next events."""
         self._sessions_begun += 1
-        after = number_of(await_events(session, b.QUEUE_ACTIVATION, -1, 0))
-        for one in _queues(session):
-            if one.attributes["activation_procedure"]:
-                self._note(one.name)
-        return after
+        following = Following(b.QUEUE_ACTIVATION)
+        following.read(session, 0)
+        self._note(*_with_activation(session))
+        return following
 
-    def _turn(self, session: ServiceBroker, after: int, wait_ms: int) -> int:
-        """Start the readers that are needed, and wait for events behind a number; returns that of
-        the last one.
+    def _turn(self, session: ServiceBroker, following: Following, wait_ms: int) -> None:
+        """Start the readers that are needed, and wait for the next events. If some were missed, any
+        queue may need a reader.
         """
         self._look(session)
         wait_ms = 0 if self._has_due() else wait_ms
-        found = await_events(session, b.QUEUE_ACTIVATION, after, wait_ms)
-        for one in found:
-            if one.attributes.get("event"):
-                self._note(one.name)
-        return max(after, number_of(found))
+        term = following.term
+        found, has_missed = following.read(session, wait_ms)
+        if following.term != term:
+            self._sessions_begun += 1  # a new owner, which counts receives anew
+        self._note(*(one.name for one in found), *(_with_activation(session) if has_missed else []))
 
     def _has_due(self) -> bool:
         """Whether a queue is to be looked at now."""
         with self._changed:
             return any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
 
-    def _note(self, name: str) -> None:
-        """Note that a queue may need a reader."""
-        key = name.lower()
-        if not self._only or key in self._only:
-            with self._changed:
-                self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
+    def _note(self, *names: str) -> None:
+        """Note that queues may need a reader."""
+        with self._changed:
+            for name in names:
+                key = name.lower()
+                if not self._only or key in self._only:
+                    self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
 
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
@@ -436,14 +436,15 @@ def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:
     return function
 
 
-def _queues(session: ServiceBroker) -> list[QueueDescription]:
+def _with_activation(session: ServiceBroker) -> list[str]:
+    """Return the names of the queues with activation."""
     found: list[QueueDescription] = []
     command = b.BrokerInquire(kinds.QUEUE)
     while True:
         part = session._ask(command, Descriptions).queues
         found += part
         if len(part) < command.count:
-            return found
+            return [one.name for one in found if one.attributes["activation_procedure"]]
         command = b.BrokerInquire(kinds.QUEUE, "", part[-1].name)
 
 

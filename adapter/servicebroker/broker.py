@@ -98,10 +98,11 @@ class ServiceBroker(Closing, Poison, Subscribing, Permissions):
         unit.begin()
         try:
             yield self.channel, unit
+            unit.commit()
         except BaseException:
-            unit._leave_failed()
+            if unit.is_open:  # also if its commit was refused
+                unit._leave_failed()
             raise
-        unit.commit()
 
     def outcome(self, transaction_id: bytes) -> UnitState:
         """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""

@@ -25,20 +25,29 @@ class Asking(Protocol):
     def _ask(self, command: Any, kind: Any) -> Any: ...
 
 
-def await_events(session: Asking, event: str, after: int, wait_ms: int) -> list[QueueDescription]:
-    """Return the events of a kind behind a number, or wait for the next one: see BrokerAwaitEvent.
-
-    after: -1: behind the last one that there is. What has no event in its attributes only says a
-    number.
+class Following:
+    """Follows the events of a kind, from now on. number: of the last one that is known; term: of
+    the owner of the queue manager that has said so, which begins to number anew.
     """
-    command = b.BrokerAwaitEvent(event, after, wait_ms)
-    found: list[QueueDescription] = session._ask(command, Descriptions).queues
-    return found
 
+    def __init__(self, event: str) -> None:
+        self._event = event
+        self.number, self.term = -1, ""
 
-def number_of(found: list[QueueDescription]) -> int:
-    """Return the number behind which the next events are."""
-    return max((int(one.attributes["number"]) for one in found), default=-1)
+    def read(self, session: Asking, wait_ms: int) -> tuple[list[QueueDescription], bool]:
+        """Return the next events, or wait for one; and whether there were others, which the queue
+        manager does not know any more. The first time, it is only said where events begin.
+        """
+        command = b.BrokerAwaitEvent(self._event, self.number, wait_ms, self.term)
+        found: list[QueueDescription] = session._ask(command, Descriptions).queues
+        if not found:
+            return [], False
+        term = str(found[-1].attributes.get("term", ""))
+        numbers = [int(one.attributes["number"]) for one in found]
+        self.number = max(numbers) if term != self.term else max(self.number, *numbers)
+        self.term = term
+        has_missed = any(one.attributes.get("missed") for one in found)
+        return [one for one in found if one.attributes.get("event")], has_missed
 
 
 class Outage:

@@ -122,11 +122,23 @@ def _bits(kind: str, permissions: Names) -> int:
 
 def _entities(users: Names, roles: Names) -> list[tuple[str, bool]]:
     """Return users and groups, each with whether it is a group."""
-    found = [(a.as_name("user", one), False) for one in _each("users", users)]
-    found += [(a.as_name("role", one), True) for one in _each("roles", roles)]
+    found = [(_user(one), False) for one in _each("users", users)]
+    found += [(_role(one), True) for one in _each("roles", roles)]
     if not found:
         raise InvalidArgument("give a user or a role")
-    return [(bits.EVERYONE, True) if one[0].lower() == PUBLIC else one for one in found]
+    return found
+
+
+def _user(given: str) -> str:
+    name = a.as_name("user", given)
+    if name == PUBLIC:
+        raise InvalidArgument("public is a role, and no user: give it as a role")
+    return name
+
+
+def _role(given: str) -> str:
+    name = a.as_name("role", given)
+    return bits.EVERYONE if name.lower() == PUBLIC else name
 
 
 def _each(what: str, names: object) -> list[str]:

@@ -6,6 +6,7 @@ statement means, nor how a transaction begins.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from abc import ABC, abstractmethod
@@ -59,19 +60,22 @@ class Statements(ABC):
         self, command: Any, kind: type[ResultT], numbers: Mapping[Reason, int] | None = None
     ) -> ResultT:
         wait_ms = getattr(command, "wait_ms", 0)
-        until_s = time.monotonic() + wait_ms / 1000
+        until_s = time.monotonic() + wait_ms / 1000 if wait_ms > 0 else None
         attempts = ATTEMPTS_MAX if self._may_repeat else 1
         with as_broker(numbers):
             for _ in range(attempts - 1):
                 with suppress(BackedOut):  # with its connection: nothing of it has happened
-                    return self._attempt(command, kind)
-                if wait_ms > 0:
-                    command.wait_ms = max(int((until_s - time.monotonic()) * 1000), 0)
-            return self._attempt(command, kind)
+                    return self._attempt(command, kind, until_s)
+            return self._attempt(command, kind, until_s)
 
-    def _attempt(self, command: Any, kind: type[ResultT]) -> ResultT:
+    def _attempt(self, command: Any, kind: type[ResultT], until_s: float | None) -> ResultT:
+        """Give a statement once. until_s: when a wait for messages is over; None: without one, or
+        without limit.
+        """
         with self._unit() as (channel, unit):
             command.unit = unit.id
+            if until_s is not None:  # never 0: that is no wait for messages, but one for locks
+                command.wait_ms = max(math.ceil((until_s - time.monotonic()) * 1000), 1)
             if hasattr(command, "lock_ms"):
                 command.lock_ms = self.lock_timeout_ms
             request = Pending(command)

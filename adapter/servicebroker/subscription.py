@@ -24,12 +24,16 @@ from adapter.errors import Error
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
-from adapter.servicebroker.events import Outage, await_events, number_of
+from adapter.servicebroker.events import Following, Outage
 
 log = logging.getLogger("adapter.servicebroker")
 
 WAIT_MS = 1_000
 """A wait for events, after which a subscription looks whether it is closed."""
+MISSED = (
+    "subscription to %s: the callback may not have been called with some events, because the queue "
+    "manager has started again, or too many came at once: look at the queues"
+)
 
 
 class QueueEvent(Struct, frozen=True):
@@ -94,7 +98,8 @@ class _Watch:
     ) -> None:
         self._session, self._event, self._callback = session, event, callback
         self._ended = threading.Event()
-        self._after = number_of(await_events(session, event, -1, 0))
+        self._following = Following(event)
+        self._following.read(session, 0)
         what = f"subscription to {event}"
         self._outage = Outage(what, self._ended)
         self._thread = watched.thread(what, self._run, self._report)
@@ -104,16 +109,17 @@ class _Watch:
         """Call the callback, through outages of any length, until the session or this is closed."""
         while not self._ended.is_set():
             try:
-                found = await_events(self._session, self._event, self._after, WAIT_MS)
+                found, has_missed = self._following.read(self._session, WAIT_MS)
             except Error as problem:
                 if self._session.channel.is_closed:
                     return
                 self._outage.wait(problem)
                 continue
             self._outage.over()
-            self._after = max(self._after, number_of(found))
+            if has_missed:
+                log.warning(MISSED, self._event)
             for one in found:
-                if one.attributes.get("event") and not self._ended.is_set():
+                if not self._ended.is_set():
                     self._call(one)
 
     def _call(self, one: QueueDescription) -> None:

@@ -6,7 +6,7 @@ This module does not know what a statement means.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol, Self
 
 from adapter.channel.channel import Channel
@@ -110,7 +110,8 @@ class Transaction(CommitOnExit, Statements):
     def _end(self) -> None:
         """Know that the queue manager has rolled it back."""
         self._session.forget(self)
-        self._own.backout()
+        with suppress(UnitEnded):  # a statement of another thread knows it already
+            self._own.backout()
 
     def __enter__(self) -> Self:
         return self

@@ -127,7 +127,7 @@ class ActivationMachine(JudgedMachine):
         """Let the service begin with a new session."""
         if not hasattr(self, "service"):
             self.service = SteppedService(self.session, allow=["a:b"])
-        self.after = self.service._begin(self.session)
+        self.following = self.service._begin(self.session)
         self._settle()
 
     def _ok(self, command: c.Command, client: Client | None = None) -> Any:
@@ -140,15 +140,15 @@ class ActivationMachine(JudgedMachine):
         self.model.now_s = self.monotonic()
         for _ in range(TURNS_MAX):
             self.model.judge_ends()
-            before = self.after
-            self.after = self.service._turn(self.session, self.after, 0)
+            before = self.following.number
+            self.service._turn(self.session, self.following, 0)
             started, self.threads.started = self.threads.started, []
             for end in started:
                 self.model.start()
                 self.meet("reader started")
                 client = self.core.connect()
                 self.readers.append(Running(client, self.model.readers[-1], end))
-            if not started and self.after == before and not self.service._has_due():
+            if not started and self.following.number == before and not self.service._has_due():
                 break
         else:
             raise AssertionError("the service has always more to do")

@@ -215,11 +215,15 @@ class BrokerRollbackTo(Struct, array_like=True, tag=113):
 
 class BrokerAwaitEvent(Struct, array_like=True, tag=114):
     """Wait for the events after this number (-1: that come from now on). The answer is
-    Descriptions, one an event; with none after wait_ms.
+    Descriptions, one an event; with none after wait_ms. An owner numbers its own events: term is
+    what an answer said of the owner that has said the number; empty: of any.
 
-    Each: name of the object, and as attributes event, number, time_ms and details.
+    Each: name of the object, and as attributes event, number, term, time_ms and details. One
+    without an event says the number to go on from; or, with missed, that there were events after
+    the number that are not known any more: it comes first, and without a wait.
     """
 
     event: str
     after: int = -1
     wait_ms: int = 0
+    term: str = ""

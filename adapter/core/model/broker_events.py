@@ -58,24 +58,35 @@ BrokerDue = BrokerEvent | LostUnit | HeldRelease | ActivationCheck
 
 
 class BrokerEvents:
-    """The last events. latest: the number of the last one."""
+    """The last events of an owner. latest: the number of the last one.
 
-    __slots__ = ("kept", "latest")
+    displaced: by kind, the number of the last one that is not kept any more.
+    """
+
+    __slots__ = ("displaced", "kept", "latest")
 
     def __init__(self) -> None:
         self.latest = 0
         self.kept: dict[str, deque[BrokerEvent]] = {}
         """By kind, so that frequent events do not displace rare ones."""
+        self.displaced: dict[str, int] = {}
 
     def add(self, event: BrokerEvent) -> None:
-        """Number an event and keep it. Numbers follow the time of day, so that those after a
-        restart are higher than those before.
+        """Number an event and keep it. Numbers follow the time of day, for programs that do not say
+        of which owner theirs are: those after a restart are higher unless a clock is behind.
         """
         self.latest = max(self.latest + 1, event.time_ms)
         event.number = self.latest
-        self.kept.setdefault(event.event, deque(maxlen=KEPT)).append(event)
+        kept = self.kept.setdefault(event.event, deque())
+        kept.append(event)
+        if len(kept) > KEPT:
+            self.displaced[event.event] = kept.popleft().number
 
     def after(self, number: int, event: str) -> list[BrokerEvent]:
         """Return the events of a kind with higher numbers."""
         newest_first = reversed(self.kept.get(event, ()))
         return list(takewhile(lambda one: one.number > number, newest_first))[::-1]
+
+    def has_lost(self, number: int, event: str) -> bool:
+        """Whether an event of a kind with a higher number is not kept any more."""
+        return self.displaced.get(event, 0) > number

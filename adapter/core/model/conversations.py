@@ -308,8 +308,8 @@ class Conversations:
     """All endpoints of a queue manager: by handle, and by conversation and side."""
 
     __slots__ = (
-        *("_names", "begun", "by_side", "endpoints", "listings", "of_contract", "of_queue"),
-        "of_service",
+        *("_names", "begun", "by_side", "endpoints", "handles_begun", "listings", "of_contract"),
+        *("of_far_service", "of_queue", "of_service"),
     )
 
     def __init__(self) -> None:
@@ -317,11 +317,16 @@ class Conversations:
         self.by_side: dict[tuple[bytes, bool], bytes] = {}
         """Handles, by conversation and whether it is the initiator's."""
         self.of_service = Counter[str]()
-        """How many there are, by service; below by contract, and by queue."""
+        """How many there are, by service; below by contract, by queue, and by far
+        service.
+        """
         self.of_contract = Counter[str]()
         self.of_queue = Counter[str]()
+        self.of_far_service = Counter[str]()
         self.begun = Counter[tuple[str, str]]()
         """How many endpoints units have begun, by ("service" or "contract", its name); soft."""
+        self.handles_begun: set[bytes] = set()
+        """Their handles; soft."""
         self.listings: dict[str, list[Any]] = {}
         """What views list, sorted as of their first answer; soft."""
         self._names: dict[str, str] = {}
@@ -344,26 +349,45 @@ class Conversations:
         state = endpoint.state
         self.endpoints[state.handle] = endpoint
         self.by_side[state.conversation, state.is_initiator] = state.handle
-        self.of_service[state.service] += 1
-        self.of_contract[state.contract] += 1
-        self.of_queue[state.queue] += 1
+        self._count(state, 1)
 
     def remove(self, endpoint: Endpoint) -> None:
         """Forget an endpoint."""
         state = endpoint.state
         del self.endpoints[state.handle]
         del self.by_side[state.conversation, state.is_initiator]
+        self._count(state, -1)
+
+    def change(self, endpoint: Endpoint, state: ConversationSet) -> None:
+        """Let an endpoint be as a state says."""
+        self._count(endpoint.state, -1)
+        endpoint.state = state
+        self._count(state, 1)
+
+    def _count(self, state: ConversationSet, by: int) -> None:
         for counts, name in (
             (self.of_service, state.service),
             (self.of_contract, state.contract),
             (self.of_queue, state.queue),
+            (self.of_far_service, state.far_service),
         ):
-            counts[name] -= 1
+            counts[name] += by
             if not counts[name]:
                 del counts[name]
 
+    def is_taken(self, ident: bytes) -> bool:
+        """Whether a conversation or a handle has this id: of an endpoint here, of either side, or
+        of one that a unit has begun.
+        """
+        sides = (ident, True) in self.by_side or (ident, False) in self.by_side
+        return sides or ident in self.endpoints or ident in self.handles_begun
+
     def count_begun(self, state: ConversationSet, by: int) -> None:
         """Count an endpoint that a unit has begun, or one that is not (by: -1), or not any more."""
+        if by > 0:
+            self.handles_begun.add(state.handle)
+        else:
+            self.handles_begun.discard(state.handle)
         for key in ("service", state.service), ("contract", state.contract):
             self.begun[key] += by
             if not self.begun[key]:

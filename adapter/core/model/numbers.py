@@ -32,6 +32,11 @@ class Numbers:
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
 
+    @property
+    def term(self) -> str:
+        """What tells this owner's numbers of events from those of others."""
+        return self._id_prefix.hex()
+
     def new_message_id(self) -> bytes:
         """Draw a message id: unique as long as owner ids are."""
         self._ids += 1

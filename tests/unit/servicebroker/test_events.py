@@ -5,22 +5,46 @@ import threading
 
 import pytest
 
-from adapter.core.contract.broker import QUEUE_ACTIVATION
+import adapter.testing
+from adapter.core.contract.broker import DEFAULT, QUEUE_ACTIVATION
 from adapter.servicebroker import QueueActivation, ServiceBrokerError
-from adapter.servicebroker.events import Outage, await_events, number_of
+from adapter.servicebroker.events import Following, Outage
 from tests.support.broker_site import EXPENSES, broker_site
 
 
 def test_each_event_is_found_once() -> None:
     with broker_site() as at:
         at.admin.alter_queue(EXPENSES, activation=QueueActivation("a:b"))
-        after = number_of(await_events(at.admin, QUEUE_ACTIVATION, -1, 0))
+        following = Following(QUEUE_ACTIVATION)
+        assert following.read(at.admin, 0) == ([], False)
+        after = following.number
         at.submit("one")
-        found = await_events(at.admin, QUEUE_ACTIVATION, after, 10_000)
+        found, has_missed = following.read(at.admin, 10_000)
         assert [one.name for one in found] == [EXPENSES]
-        assert number_of(found) > after
-        (none,) = await_events(at.admin, QUEUE_ACTIVATION, number_of(found), 0)
-        assert not none.attributes["event"]
+        assert not has_missed
+        assert following.number > after
+        assert following.read(at.admin, 0) == ([], False)
+
+
+@pytest.mark.parametrize("clock_s", [-3_600.0, 3_600.0])
+def test_an_owner_whose_clock_is_behind_says_that_events_were_missed(clock_s: float) -> None:
+    with (
+        adapter.testing.queue_manager(clock="manual") as manager,
+        manager.connect_servicebroker() as session,
+    ):
+        session.create_queue("Asks", activation=QueueActivation("a:b"))
+        session.create_service("S", "Asks", contracts=[DEFAULT])
+        following = Following(QUEUE_ACTIVATION)
+        following.read(session, 0)
+        session.send(session.begin_dialog("S", "S"), body="one")
+        found, has_missed = following.read(session, 10_000)
+        assert ([one.name for one in found], has_missed) == (["Asks"], False)
+        manager.clock.step(clock_s)
+        manager.crash()
+        manager.start()
+        found, has_missed = following.read(session, 10_000)
+        assert ([one.name for one in found], has_missed) == (["Asks"], True), "it needs a reader"
+        assert following.read(session, 0) == ([], False)
 
 
 def test_each_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -212,3 +212,13 @@ def test_what_is_wrong(site: Site) -> None:
     with pytest.raises(sb.ServiceBrokerError, match="208"):
         session.grant("RECEIVE", on_queue="None", to_user="bench")
     assert site.granted() == {}
+
+
+def test_public_is_everyone_as_a_role_alone(site: Site) -> None:
+    with pytest.raises(sb.ServiceBrokerError, match="public is a role"):
+        site.maker.grant("SEND", on_service=STORE, to_user="public")
+    site.maker.grant("SEND", on_service=STORE, to_user="Public")
+    assert site.granted() == {"Public": "put"}
+    site.maker.revoke("SEND", on_service=STORE, from_user="Public")
+    site.maker.grant("SEND", on_service=STORE, to_role="Public")
+    assert site.granted() == {"everyone": "put"}

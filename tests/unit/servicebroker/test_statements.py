@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+import adapter.testing
 from adapter.channel.unit import Unit
 from adapter.servicebroker import ServiceBrokerError
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
@@ -125,3 +126,25 @@ def test_an_interrupted_commit_leaves_no_transaction_open(monkeypatch: pytest.Mo
                 t.receive(EXPENSES)
         with at.program.transaction() as t:
             assert [row.text for row in t.receive(EXPENSES)] == ["one"]
+
+
+def test_a_statement_whose_commit_is_refused_leaves_nothing_locked() -> None:
+    with adapter.testing.queue_manager(queues=30) as manager, manager.connect_servicebroker() as s:
+        s.create_queue("Q")
+        s.create_service("S", "Q")
+        refused, number, handle = "", 0, None
+        while not refused:
+            number += 1
+            handle = s.begin_dialog("S", f"mistyped{number}")
+            try:
+                s.send(handle, body="x")
+            except ServiceBrokerError as problem:
+                refused = problem.text
+        assert "30 queues at most" in refused
+        assert handle is not None
+        with manager.connect_servicebroker() as other:
+            other.lock_timeout_ms = 0
+            other.end_conversation(handle, cleanup=True)
+        for one in s.conversation_endpoints():
+            s.end_conversation(one.conversation_handle, cleanup=True)
+        s.create_queue("another")

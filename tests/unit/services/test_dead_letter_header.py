@@ -41,7 +41,8 @@ def test_names_and_formats_that_have_no_room_are_cut(qm: adapter.Connection, let
     told = {"queue": letter * 49, "queue_manager": letter * 49, "application": letter * 29}
     qm.put("CUT", with_header(message, 2085, **told, now_ms=NOW_MS))
     found = qm.get("CUT")
-    assert found is not None and found.dead_letter is not None
+    assert found is not None
+    assert found.dead_letter is not None
     header, size = found.dead_letter, len(letter.encode())
     assert header.destination == header.destination_queue_manager == letter * (48 // size)
     assert (header.application, header.format) == (letter * (28 // size), letter * (8 // size))

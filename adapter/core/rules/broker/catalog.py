@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
@@ -24,6 +25,7 @@ from adapter.core.contract.topic_names import TOPIC_NAME_MAX, topic_length
 from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.references import NOTIFIED
 from adapter.core.model.unit import UnitOfWork
@@ -215,6 +217,32 @@ def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
     return kinds.PRIORITY_DEFAULT
 
 
+def namesakes(qm: QueueManager, kind: str, name: str) -> list[str]:
+    """Return the kinds of which there are other objects of the name of one that is no queue.
+
+    They are all of one type for authorities: who has rights by the name has them on each.
+    """
+    others = [one for one in kinds.TABLES if one not in (kinds.QUEUE, kind)]
+    return [one for one in others if (kinds.PREFIX + one, name) in qm.objects]
+
+
+def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
+    """Return the authority records of the name of an object that is dropped, which goes with those
+    of its name: others of this name have them too. To send is a right on a service alone; who has
+    every right keeps every one.
+    """
+    if not namesakes(qm, kind, name):
+        return []
+    records: list[r.Record] = []
+    for entity in qm.authorities.entities_named(a.SERVICE, name):
+        before = qm.authorities.get(name, a.SERVICE, *entity) or 0
+        is_all = before == a.APPLICABLE[a.SERVICE]
+        bits = before & ~a.PUT if kind == kinds.SERVICE and not is_all else before
+        if bits or not before:
+            records.append(r.AuthoritySet(name, a.SERVICE, *entity, bits))
+    return records
+
+
 def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
@@ -223,6 +251,7 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
+    naming.check_object_room(qm, name)
     attributes = command.attributes
     _check_attributes(qm, kind, name, attributes, {})
     dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
@@ -238,10 +267,10 @@ def _note_changed(
 ) -> None:
     """Note what may be delivered, or activated, when an object has these attributes, or had."""
     if kind == kinds.SERVICE:
-        note_release(qm, name, request.now_ms)
+        note_release_of_service(qm, name, request.now_ms)
     for one in attributes:
         if kind == kinds.ROUTE:
-            note_release(qm, one.get("service", ""), request.now_ms)
+            note_release_of_service(qm, one.get("service", ""), request.now_ms)
         elif kind == kinds.NOTIFICATION:
             key = key_of(one["object"]) if one.get("object") else ""
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
@@ -284,8 +313,7 @@ def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> l
     _check_topic(name, key + RETAINED)
     if key in qm.queues:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
-    if len(qm.queues) + 2 > qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    check_queue_room(qm, name, 2)
     naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", name, command.attributes)
     attributes = command.attributes | {
         "kind": kinds.KIND,
@@ -310,17 +338,22 @@ def notifications(qm: QueueManager, event: str, key: str) -> Iterator[kinds.Noti
                 yield one
 
 
-def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
-    """Note that held messages may be delivered now. name: of the queue that is turned on, or of a
-    service; empty: of any service.
-    """
-    if name.startswith(PREFIX):
-        services = sorted(qm.references.find((kinds.QUEUE, name)))
-        keys = [name + HELD, *(PREFIX + HELD + service for service in services)]
-    else:
-        keys = [PREFIX + HELD + name]
+def note_release_of_queue(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> None:
+    """Note that messages may be delivered now that a queue holds, or that wait for its services."""
+    _note_releases(qm, [queue.name + HELD], now_ms)
+    for service_here in sorted(qm.references.find((kinds.QUEUE, queue.name))):
+        note_release_of_service(qm, service_here, now_ms)
+
+
+def note_release_of_service(qm: QueueManager, name: str, now_ms: int) -> None:
+    """Note that messages may be delivered now that wait for a service; name: empty: for any."""
+    keys = [PREFIX + HELD + name]
     if not name:
         keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
+    _note_releases(qm, keys, now_ms)
+
+
+def _note_releases(qm: QueueManager, keys: list[str], now_ms: int) -> None:
     for key in keys:
         qm.step.broker_due.append(HeldRelease(key, now_ms))
 
@@ -423,10 +456,11 @@ def _alter_queue(
     reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
     records: list[r.Record] = []
     if given.get("retention") and queue.name + RETAINED not in qm.queues:
+        check_queue_room(qm, command.name)
         records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
     records.append(r.QueueAltered(queue.name, given | reset | dates))
     if given.get("status"):
-        note_release(qm, queue.name, request.now_ms)
+        note_release_of_queue(qm, queue, request.now_ms)
     if "status" in given or given.keys() & ACTIVATION:
         qm.step.broker_due.append(ActivationCheck(queue.name, request.now_ms, is_altered=True))
     decision = done(qm, request, records)
@@ -452,7 +486,8 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     if kind in (kinds.NOTIFICATION, kinds.ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
     wake_users(qm, kind, name)
-    return done(qm, request, [r.ObjectDeleted(kinds.PREFIX + kind, name)])
+    deleted = r.ObjectDeleted(kinds.PREFIX + kind, name)
+    return done(qm, request, [deleted, *_rights_that_stay(qm, kind, name)])
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:

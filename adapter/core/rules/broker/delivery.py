@@ -12,6 +12,7 @@ unit commits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -29,14 +30,15 @@ from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader, of
 from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
-from adapter.core.rules.broker import catalog, to_exports
+from adapter.core.rules.broker import acceptance, catalog, to_exports
 from adapter.core.rules.broker.activation import note_arrival
-from adapter.core.rules.broker.headers import message_to, message_with
+from adapter.core.rules.broker.headers import is_of_far_side, message_to, message_with
 from adapter.core.rules.broker.texts import error_body
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Gets, discard_records
@@ -45,11 +47,9 @@ from adapter.core.rules.network import routes
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
 
-NO_CONTRACT = -8408
+NO_SERVICE = -8490
 ENDPOINT_GONE = -8462
-NOT_SENDABLE = -8431
 TOO_LONG = -8459
-NOT_VALID = -9615
 LIFETIME_OVER = -8489
 NO_PERMISSION = -8494
 
@@ -149,6 +149,11 @@ class ConversationPlan:
         known = self.qm.conversations.endpoints
         gone = [state for handle, state in self.gone.items() if handle in known]
         places = [one for state in gone for one in self._waiting_rows(state)]
+        leaving = Counter(one.queue for one in places)
+        for name in dict.fromkeys(waiting_queue(state.far_service) for state in gone):
+            queue = self.qm.queues.get(name)
+            if queue is not None and queue.available_count == leaving[name]:
+                self.qm.step.broker_due.append(HeldRelease(name, self.now_ms))  # it may go
         return [
             *discard_records(list(removed), "purged"),
             *discard_records(places, "purged"),
@@ -174,8 +179,12 @@ def waiting_queue(service: str) -> str:
 
 def is_own(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether a message is of an initiator here."""
-    is_here = header.from_queue_manager in ("", d.qm.name)
-    return header.from_initiator and header.has_direction and is_here
+    return header.from_initiator and header.has_direction and is_from_here(d, header)
+
+
+def is_from_here(d: ConversationPlan, header: BrokerHeader) -> bool:
+    """Whether a message is of an endpoint here, or of this queue manager itself."""
+    return header.from_queue_manager in ("", d.qm.name)
 
 
 def send(d: ConversationPlan, message: MessageData) -> bool:
@@ -187,7 +196,7 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     """
     header = _header_of(message)
     sender = d.side(header.conversation, header.from_initiator) if header.has_direction else None
-    if sender is None or header.from_queue_manager not in ("", d.qm.name):
+    if sender is None or not is_from_here(d, header):
         return deliver(d, message)
     key = waiting_queue(header.service)
     if header.from_initiator and not d.releasing and d.waits(sender):
@@ -265,7 +274,7 @@ def _export(d: ConversationPlan, sender: r.ConversationSet, message: MessageData
         _hold(d, key, message)
         to_exports.note_retry(d.qm, key)
         return False
-    code, text = _why_not_sent(d, header, message.body)
+    code, text = acceptance.why_not_sent(d.qm, header, message.body)
     if not code and reason is Reason.MESSAGE_TOO_LONG:
         code, text = TOO_LONG, f"The queue of export '{export}' takes no messages of this length."
     if code:
@@ -320,10 +329,13 @@ def is_valid(message: MessageData) -> bool:
 def deliver(d: ConversationPlan, message: MessageData) -> bool:
     """Deliver a message that is for an endpoint here. Whether it is no longer held."""
     header = _header_of(message)
-    state = d.side(header.conversation, not header.from_initiator)
+    state = _receiver_of(d, header)
     if header.message_type == END_ACKNOWLEDGED:
         if state is not None and state.is_ended:
             d.remove(state)
+        return True
+    if state is None and d.side(header.conversation, not header.from_initiator) is not None:
+        _answer_for_gone(d, header)  # that endpoint's conversation is with another one
         return True
     if state is None and not header.has_direction:
         return True  # the endpoint is over that it was put for
@@ -335,6 +347,10 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     if state is None and not is_first and not d.holds(held):
         _answer_for_gone(d, header)  # the endpoint is over, as its first message is not held
         return True
+    if held is not None and not _may_hold(d, header, held):
+        text = f"Cannot find the remote service '{header.service}' because it does not exist."
+        _answer(d, header, state, NO_SERVICE, text)
+        return True
     if held is not None:
         _hold(d, held, message)
         return False
@@ -343,7 +359,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     ):
         acknowledge(d, header)
         return True
-    code, text = _why_not(d, header, state, message.body)
+    code, text = acceptance.why_not(d.qm, header, message.body, is_new=state is None)
     if code:
         _answer(d, header, state, code, text)
         return True
@@ -355,7 +371,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
 
 def refuse(d: ConversationPlan, header: BrokerHeader) -> None:
     """Break off the conversation of a message that its sender has no right to send."""
-    state = d.side(header.conversation, not header.from_initiator)
+    state = _receiver_of(d, header)
     text = f"You do not have permission to access the service '{header.service}'."
     _answer(d, header, state, NO_PERMISSION, text)
 
@@ -363,6 +379,14 @@ def refuse(d: ConversationPlan, header: BrokerHeader) -> None:
 def _header_of(message: MessageData) -> BrokerHeader:
     assert message.broker is not None, "it is a message of Service Broker"
     return message.broker
+
+
+def _receiver_of(d: ConversationPlan, header: BrokerHeader) -> r.ConversationSet | None:
+    """Return the endpoint here that a message is for; None: it is not here, or has another one
+    on its far side.
+    """
+    state = d.side(header.conversation, not header.from_initiator)
+    return state if state is None or is_of_far_side(header, state, d.qm.name) else None
 
 
 def _is_over(d: ConversationPlan, header: BrokerHeader) -> bool:
@@ -431,6 +455,23 @@ def _is_releasing(d: ConversationPlan, name: str) -> bool:
     return isinstance(held, BrokerQueue) and held.look is not None and name != d.releasing
 
 
+def _may_hold(d: ConversationPlan, header: BrokerHeader, key: str) -> bool:
+    """Whether there is a queue to hold a message of another queue manager on, or may be one more.
+
+    What a program here has sent is refused instead, with its unit.
+    """
+    if is_from_here(d, header) or _is_owed(d, key) or key in d.qm.queues:
+        return True
+    return key in d.plan.new_queues.queues or d.plan.new_queues.has_room(d.qm)
+
+
+def _is_owed(d: ConversationPlan, key: str) -> bool:
+    """Whether a queue of what is held is made whatever queues there are: each queue has one at
+    most, and what is released was held before.
+    """
+    return bool(d.releasing) or not key.startswith(PREFIX + HELD)
+
+
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
     qm = d.qm
     made = d.plan.new_queues
@@ -440,7 +481,9 @@ def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
         attributes = kinds.BrokerAttributes(**record.attributes)
         queue = BrokerQueue(key, record.incarnation, attributes)
         queue.begin_term(qm.numbers.first_n)
-        made.add(queue, record.attributes)
+        made.add(
+            qm, queue, record.attributes, name=_header_of(message).service, is_owed=_is_owed(d, key)
+        )
     header = structs.replace(_header_of(message), status=WAITING, handle=b"")
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if sender is not None and key == waiting_queue(header.service):
@@ -461,7 +504,7 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
     """Let the side that ended a conversation know that its end has come: it ceases to be."""
     if header.message_type not in (END_DIALOG, ERROR):
         return
-    if header.from_queue_manager in ("", d.qm.name):
+    if is_from_here(d, header):
         far = d.side(header.conversation, header.from_initiator)
         if far is not None and far.is_ended:
             d.remove(far)
@@ -476,44 +519,6 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
         sequence=header.sequence + 1,
     )
     reply(d, message_with(answer), header.from_queue_manager)
-
-
-def _why_not(
-    d: ConversationPlan, header: BrokerHeader, state: r.ConversationSet | None, body: bytes
-) -> tuple[int, str]:
-    """Say why a message must not be delivered: an error code of the system, and its text."""
-    if header.message_type in SYSTEM_TYPES:
-        return 0, ""
-    by = header.contract
-    if state is None:
-        accepted = kinds.names(catalog.service(d.qm, header.service).contracts)
-        if catalog.lookup(d.qm, kinds.CONTRACT, by) is None or by not in accepted:
-            text = f"Target service '{header.service}' does not support contract '{by}'."
-            return NO_CONTRACT, text
-    return _why_not_sent(d, header, body)
-
-
-def _why_not_sent(d: ConversationPlan, header: BrokerHeader, body: bytes) -> tuple[int, str]:
-    """Say why a message must not be delivered to any service: it is not what its contract and its
-    type say.
-    """
-    qm = d.qm
-    found = catalog.lookup(qm, kinds.CONTRACT, header.contract)
-    wanted = catalog.lookup(qm, kinds.MESSAGE_TYPE, header.message_type)
-    sendable = isinstance(found, kinds.ContractAttributes) and catalog.is_sendable(
-        found, header.message_type, from_initiator=header.from_initiator
-    )
-    if not isinstance(wanted, kinds.MessageTypeAttributes) or not sendable:
-        text = f"The message type '{header.message_type}' is not part of the service contract."
-        return NOT_SENDABLE, text
-    problem = qm.xml.why_invalid(wanted.validation, wanted.schema, body)
-    if not problem:
-        return 0, ""
-    text = (
-        f"A message of type '{header.message_type}' failed XML validation on the target service. "
-        f"{problem}"
-    )
-    return NOT_VALID, text[:3_000]
 
 
 def _answer(

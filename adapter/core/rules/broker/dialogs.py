@@ -52,7 +52,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
     catalog.contract(qm, command.contract)
     queue = catalog.queue_named(qm, service.queue)
     work = work_of(unit)
-    if command.handle in qm.conversations.endpoints or command.handle in work.changes:
+    if qm.conversations.is_taken(command.handle) or command.handle in work.changes:
         raise Refusal(Reason.IDENTIFIER_ERROR, shown(command.handle), "the handle is in use")
     if not command.to_service or len(command.to_service) > kinds.NAME_LENGTH_MAX:
         raise Refusal(Reason.NAME_ERROR, command.to_service, "a service has 1 to 128 characters")

@@ -39,9 +39,11 @@ def decide_await(qm: QueueManager, request: Request, command: b.BrokerAwaitEvent
         raise Refusal(Reason.OPTIONS_ERROR, command.event, text)
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, command.event, f"{command.wait_ms} ms")
-    found = _found(qm, command)
-    if found or command.wait_ms == 0:
-        return Decision([], _shown(qm, found), qm.entry_n)
+    answer = _answer(qm, command)
+    if answer is not None:
+        return Decision([], answer, qm.entry_n)
+    if command.wait_ms == 0:
+        return Decision([], Descriptions([_position(qm)]), qm.entry_n)
     if command.after < 0:
         command.after = qm.broker_events.latest
     waiting.begin_for(qm, request, EVENTS, command.wait_ms)
@@ -52,29 +54,41 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
     """Give who waits what has happened, if anything has."""
     command = waiter.request.command
     assert isinstance(command, b.BrokerAwaitEvent), "a wait for events"
-    found = _found(qm, command)
-    return Decision([], _shown(qm, found), qm.entry_n) if found else None
+    answer = _answer(qm, command)
+    return Decision([], answer, qm.entry_n) if answer is not None else None
 
 
-def _found(qm: QueueManager, command: b.BrokerAwaitEvent) -> list[broker_events.BrokerEvent]:
+def _answer(qm: QueueManager, command: b.BrokerAwaitEvent) -> Descriptions | None:
+    """Describe the events after a number; None: there are none, nor have been."""
     if command.after < 0:
-        return []
-    return qm.broker_events.after(command.after, command.event)
-
-
-def _shown(qm: QueueManager, found: list[broker_events.BrokerEvent]) -> Descriptions:
-    """Describe events; without any, a description of none says the number to go on from."""
+        return None
+    events, kind = qm.broker_events, command.event
+    is_of_others = bool(command.term) and command.term != qm.numbers.term
+    after = 0 if is_of_others else command.after
+    term = {"term": qm.numbers.term}
     described = [
         QueueDescription(
             one.name,
             0,
             {"event": one.event, "number": one.number, "time_ms": one.time_ms}
-            | {"details": one.details},
+            | {"details": one.details}
+            | term,
         )
-        for one in found
+        for one in events.after(after, kind)
     ]
-    latest = {"event": "", "number": qm.broker_events.latest}
-    return Descriptions(described or [QueueDescription("", 0, latest)])
+    if is_of_others or events.has_lost(after, kind):
+        first = _position(qm)
+        first.attributes |= {"missed": True}
+        if described:
+            first.attributes["number"] = 0
+        described.insert(0, first)
+    return Descriptions(described) if described else None
+
+
+def _position(qm: QueueManager) -> QueueDescription:
+    """Say the number to go on from."""
+    attributes = {"event": "", "number": qm.broker_events.latest, "term": qm.numbers.term}
+    return QueueDescription("", 0, attributes)
 
 
 def decide_due(qm: QueueManager, due: broker_events.BrokerDue) -> list[Record]:

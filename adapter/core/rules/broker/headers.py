@@ -64,3 +64,18 @@ def message_with(header: BrokerHeader, body: bytes = b"") -> MessageData:
         persistence=1,
         broker=header,
     )
+
+
+def is_of_far_side(header: BrokerHeader, state: ConversationSet, queue_manager: str) -> bool:
+    """Whether the far side of an endpoint of the same conversation has sent a message, or the queue
+    manager itself has put it. queue_manager: the name of this one.
+
+    The id of a conversation proves nothing, as programs choose it: rights were asked of the
+    services. The initiator of a conversation sends by a route, which may say another name of the
+    queue manager that answers; its target answers the one that has sent the first message.
+    """
+    if not header.has_direction:
+        return True
+    far = "" if header.from_queue_manager == queue_manager else header.from_queue_manager
+    is_between = (header.from_service, header.service) == (state.far_service, state.service)
+    return is_between and (state.is_initiator or far == state.far_queue_manager)

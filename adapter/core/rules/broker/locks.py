@@ -2,7 +2,8 @@
 
 A verb that needs a group which another unit has locked waits for it. When that would make units
 wait for each other in a circle, the one whose verb closes the circle is the victim: its unit is
-backed out. This module does not know what a verb does with a group.
+backed out. A circle is closed by a verb that waits, or by one that has locked a group, if others of
+its unit wait. This module does not know what a verb does with a group.
 """
 
 from __future__ import annotations
@@ -74,13 +75,30 @@ def wake_own(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -
 
 def check_circle(qm: QueueManager, unit: UnitOfWork, needed: LockNeeded) -> None:
     """Refuse to wait for a unit that waits, maybe through others, for this one."""
+    _check_circle(qm, unit, needed.group, needed.queue.attributes.display_name)
+
+
+def check_own_waits(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -> None:
+    """Refuse what a verb of a unit has locked, if others of its verbs wait, maybe through other
+    units, for this one. served: the verb, if it had to wait.
+    """
+    for waiter in unit.broker.waits if unit.broker is not None else ():
+        if waiter.ended or waiter is served:
+            continue
+        wanted = _group_of(qm, waiter)
+        if wanted is not None and wanted.locked_by not in (b"", unit.ident):
+            queue = _queue_of(qm, waiter)
+            _check_circle(qm, unit, wanted, queue.attributes.display_name if queue else "")
+
+
+def _check_circle(qm: QueueManager, unit: UnitOfWork, needed: ConversationGroup, name: str) -> None:
     met: set[bytes] = set()
-    held = [needed.group]
+    held = [needed]
     while held:
         group = held.pop()
         if group.locked_by == unit.ident:
             text = "its transaction and another one wait for each other's conversation groups"
-            raise Refusal(Reason.DEADLOCK_VICTIM, needed.queue.attributes.display_name, text)
+            raise Refusal(Reason.DEADLOCK_VICTIM, name, text)
         if group.locked_by and group.locked_by not in met:
             met.add(group.locked_by)
             wanted = (_group_of(qm, waiter) for waiter in group.waits if not waiter.ended)
@@ -91,13 +109,20 @@ def _group_of(qm: QueueManager, waiter: Waiter) -> ConversationGroup | None:
     """Return the group that a verb waits for. A receive within WAITFOR waits for messages, and for
     the group that they are to be from.
     """
-    command = waiter.command
+    command, queue = waiter.command, _queue_of(qm, waiter)
+    if queue is None:
+        return None
     if isinstance(waiter.key, tuple):
-        queue = qm.queues.get(waiter.key[0])
-        return queue.groups.get(waiter.key[1]) if isinstance(queue, BrokerQueue) else None
-    if not isinstance(waiter.key, BrokerQueue) or not isinstance(command, BrokerReceive):
+        return queue.groups.get(waiter.key[1])
+    if not isinstance(command, BrokerReceive):
         return None
     endpoint = qm.conversations.endpoints.get(command.conversation)
     if endpoint is not None:
         return endpoint.group
-    return waiter.key.groups.get(command.group) if command.group else None
+    return queue.groups.get(command.group) if command.group else None
+
+
+def _queue_of(qm: QueueManager, waiter: Waiter) -> BrokerQueue | None:
+    """Return the queue on which a verb waits, for a group or for messages."""
+    queue = qm.queues.get(waiter.key[0]) if isinstance(waiter.key, tuple) else waiter.key
+    return queue if isinstance(queue, BrokerQueue) else None

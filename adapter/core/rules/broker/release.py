@@ -13,15 +13,17 @@ from typing import Final
 
 from msgspec import structs
 
+from adapter.core.attributes import broker as kinds
 from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.pages import PageNeeded
-from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.records import EventRaised, QueueDeleted, Record
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, HeldLook
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.delivery import (
     ConversationPlan,
     is_own,
@@ -57,6 +59,9 @@ def release(
     """
     look = queue.look if goes_on else HeldLook()
     queue.look = None
+    if is_unneeded(qm, queue):
+        qm.wake(queue)
+        return [QueueDeleted(queue.name)]
     if look is None or HELD not in queue.name or not is_open(qm, queue):
         return []
     d = ConversationPlan(Plan(qm, now_ms), queue.name)
@@ -70,7 +75,23 @@ def release(
         if _is_dropped(d, header):
             continue
         send(d, structs.replace(stored.message, broker=structs.replace(header, handle=b"")))
+    if len(found) == queue.available_count:
+        qm.step.broker_due.append(HeldRelease(queue.name, now_ms))  # it may go
     return d.record([(queue, stored) for stored in found])
+
+
+def is_unneeded(qm: QueueManager, queue: BrokerQueue) -> bool:
+    """Whether a queue goes on which messages have waited for a service: none does, no conversation
+    here is with the service, and neither it nor a route for it exists here.
+    """
+    if not queue.name.startswith(PREFIX + HELD) or queue.available_count or queue.locked_count:
+        return False
+    service = queue.name.removeprefix(PREFIX + HELD)
+    return (
+        not qm.conversations.of_far_service[service]
+        and catalog.lookup(qm, kinds.SERVICE, service) is None
+        and qm.references.first((kinds.ROUTE, service)) is None
+    )
 
 
 def _first(
@@ -140,9 +161,13 @@ def note_known(qm: QueueManager) -> None:
 
 
 def note_restart(qm: QueueManager, now_ms: int) -> None:
-    """Release what was to be released when the queue manager died, with the next step."""
+    """Release what was to be released when the queue manager died, with the next step. What earlier
+    releases have left behind goes.
+    """
     for queue in qm.queues.values():
-        if isinstance(queue, BrokerQueue) and HELD in queue.name and is_open(qm, queue):
+        if isinstance(queue, BrokerQueue) and (
+            is_unneeded(qm, queue) or (HELD in queue.name and is_open(qm, queue))
+        ):
             qm.step.broker_due.append(HeldRelease(queue.name, now_ms))
 
 

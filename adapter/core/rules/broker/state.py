@@ -68,9 +68,13 @@ def apply_conversation_set(qm: QueueManager, record: r.ConversationSet) -> None:
         endpoint = Endpoint(state, queue.groups.need(record.group))
         qm.conversations.add(endpoint)
         queue.groups.add(endpoint)
+    elif endpoint.state.queue != record.queue:  # two units began one handle, which is refused now
+        that_queue(qm, endpoint.state.queue).groups.remove(endpoint)
+        qm.conversations.change(endpoint, state)
+        queue.groups.add(endpoint)
     else:
         moves = endpoint.state.group != record.group and endpoint.group.ident != record.group
-        endpoint.state = state
+        qm.conversations.change(endpoint, state)
         if moves:  # else a unit may have moved it, which has not ended
             queue.groups.move(endpoint, record.group)
     wake_endpoint(qm, queue, endpoint)

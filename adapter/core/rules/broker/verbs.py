@@ -20,7 +20,13 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker import dialogs, end, receive
 from adapter.core.rules.broker.activation import note_empty
 from adapter.core.rules.broker.catalog import queue_named
-from adapter.core.rules.broker.locks import LockNeeded, check_circle, note_wait, wake_own
+from adapter.core.rules.broker.locks import (
+    LockNeeded,
+    check_circle,
+    check_own_waits,
+    note_wait,
+    wake_own,
+)
 from adapter.core.rules.broker.wakes import named_by
 from adapter.core.rules.messages.unit import backout_records, unit_of
 from adapter.core.rules.primitives import waiting
@@ -51,8 +57,7 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
     except LockNeeded as needed:
         return _wait_for_lock(qm, request, command, unit, needed)
     if decision is not None:
-        wake_own(qm, unit)
-        return decision
+        return _unless_circle(qm, request, unit, decision)
     if wait_ms == 0:
         return _nothing(qm, command)
     note_wait(unit, waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms))
@@ -104,9 +109,27 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
     except Refusal as refusal:
         return Decision([], refused(refusal), qm.entry_n)
     if decision is not None:
-        wake_own(qm, unit, waiter)
-    elif isinstance(waiter.key, tuple):  # the group is not locked any more, and has no messages
+        return _unless_circle(qm, request, unit, decision, waiter)
+    if isinstance(waiter.key, tuple):  # the group is not locked any more, and has no messages
         return _nothing(qm, command)
+    return None
+
+
+def _unless_circle(
+    qm: QueueManager,
+    request: Request,
+    unit: UnitOfWork,
+    decision: Decision,
+    served: Waiter | None = None,
+) -> Decision:
+    """Let a verb have been carried out, unless what it has locked closes a circle. served: the
+    verb, if it had to wait.
+    """
+    try:
+        check_own_waits(qm, unit, served)
+    except Refusal as refusal:
+        return _victim(qm, request, unit, refusal)
+    wake_own(qm, unit, served)
     return decision
 
 
@@ -114,11 +137,13 @@ def _wait_elsewhere(
     qm: QueueManager, waiter: Waiter, unit: UnitOfWork, needed: LockNeeded
 ) -> Decision | None:
     """Let a verb wait for the group that it needs by now: its conversation may have been moved."""
-    if isinstance(waiter.key, tuple) and waiter.key != needed.key:
-        try:
-            check_circle(qm, unit, needed)
-        except Refusal as refusal:
-            return _victim(qm, waiter.request, unit, refusal)
+    if waiter.key == needed.key:
+        return None
+    try:
+        check_circle(qm, unit, needed)
+    except Refusal as refusal:
+        return _victim(qm, waiter.request, unit, refusal)
+    if isinstance(waiter.key, tuple):
         qm.waiters.move(waiter, needed.key)
     return None
 

@@ -416,7 +416,7 @@ def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:
     base = queues.find(plan.qm, queue.base)
     if base is None or not base.attributes.journaling:
         return
-    journal = queues.ensure_journal(plan, base.name, base.attributes)
+    journal = queues.ensure_journal(plan, base.name, base.attributes, is_owed=True)
     quota = base.attributes.journal_quota_kb
     if _has_bytes_left(journal, quota, stored.message):
         put(plan, journal, _copy(stored.message, sent_in(stored), plan.now_ms))

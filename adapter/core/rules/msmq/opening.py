@@ -7,6 +7,7 @@ from adapter.core.contract import msmq as m
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue
@@ -93,7 +94,7 @@ def _opened_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
         base = queues.find(qm, name.base)
         if base is None or not name.part:
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
-        check_room(qm, command.name, 1)
+        check_queue_room(qm, command.name)
         if name.part == format_names.JOURNAL:
             return queues.ensure_journal(plan, base.name, base.attributes)
         queues.check_new_name(name.part, command.name)
@@ -113,14 +114,8 @@ def _system_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
     if not computers.is_kept_here(qm, name):
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)
-        check_room(qm, command.name, 1)
+        check_queue_room(qm, command.name)
     return queues.ensure_system_queue(plan, name.queue, name.computer)
-
-
-def check_room(qm: QueueManager, name: str, made: int) -> None:
-    """Refuse to make so many queues more than there may be."""
-    if len(qm.queues) + made > qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
 
 
 def _check_sharing(queue: MsmqQueue, command: m.MsmqOpen) -> None:

@@ -20,6 +20,7 @@ from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueAltered, QueueDeleted, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader
 from adapter.core.model.msmq_queue import MsmqQueue
@@ -82,15 +83,15 @@ def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
     return queue
 
 
-def ensure(plan: Plan, key: str, **attributes: Any) -> MsmqQueue:
-    """Return the queue of a key; it is made, if it is missing."""
+def ensure(plan: Plan, key: str, *, is_owed: bool = False, **attributes: Any) -> MsmqQueue:
+    """Return the queue of a key; it is made, if it is missing. is_owed: see MadeQueues.add()."""
     queue = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     if isinstance(queue, MsmqQueue):
         return queue
     given = {"path_name": key, **attributes, "kind": KIND}
     given |= {"created_ms": plan.now_ms, "altered_ms": plan.now_ms}
     made = MsmqQueue(key, naming.incarnation_of(plan.qm, key), MsmqAttributes(**given))
-    plan.new_queues.add(made, given)
+    plan.new_queues.add(plan.qm, made, given, is_owed=is_owed)
     return made
 
 
@@ -104,7 +105,8 @@ def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue
     """Return a system queue. computer: one that depends on this queue manager; empty: its own."""
     name = format_names.FormatName(computer or computers.computer_of(plan.qm), queue)
     transactional = queue == format_names.TRANSACTIONAL_DEAD_LETTERS
-    return ensure(plan, computers.key_of(plan.qm, name), transactional=transactional)
+    key = computers.key_of(plan.qm, name)
+    return ensure(plan, key, is_owed=True, transactional=transactional)
 
 
 def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
@@ -126,7 +128,7 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
     queue = made.queues.get(name) or qm.queues.get(name)
     if queue is not None:
         return queue
-    if len(qm.queues) + len(made.queues) >= qm.limits.queues:
+    if not made.has_room(qm):
         return None
     given: dict[str, Any] = {
         "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
@@ -135,14 +137,16 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
         "max_message_length": MESSAGE_LENGTH_MAX,
     }
     queue = made_of(name, naming.incarnation_of(qm, name), given)
-    made.add(queue, given)
+    made.add(qm, queue, given)
     return queue
 
 
-def ensure_journal(plan: Plan, base: str, attributes: MsmqAttributes) -> MsmqQueue:
-    """Return the journal of a queue."""
+def ensure_journal(
+    plan: Plan, base: str, attributes: MsmqAttributes, *, is_owed: bool = False
+) -> MsmqQueue:
+    """Return the journal of a queue. is_owed: see MadeQueues.add()."""
     path = f"{attributes.path_name};{format_names.JOURNAL}"
-    return ensure(plan, f"{base};{format_names.JOURNAL}", path_name=path)
+    return ensure(plan, f"{base};{format_names.JOURNAL}", is_owed=is_owed, path_name=path)
 
 
 def ensure_subqueue(plan: Plan, key: str, base: MsmqQueue) -> MsmqQueue:
@@ -169,13 +173,12 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
         raise Refusal(Reason.QUEUE_EXISTS, command.path)
     check_new_name(name.queue, command.path)
     naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, command.attributes)
-    if len(qm.queues) + len(format_names.SYSTEM_QUEUES) + 2 > qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
     plan = Plan(qm, request.now_ms)
+    check_queue_room(qm, command.path, len(format_names.SYSTEM_QUEUES) + 2)
     ensure_system(plan)
     path = command.path.rpartition("\\")[2]
     path = f"private$\\{path}" if "\\" in name.queue else path
-    given = {"path_name": path} | command.attributes
+    given: dict[str, Any] = {"path_name": path} | command.attributes
     creator = connection_of(qm, request).party.principal
     if qm.authorities.are_checked and creator.user and not creator.is_privileged:
         given["owner"] = creator.user

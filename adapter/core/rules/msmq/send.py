@@ -18,6 +18,7 @@ from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
 from adapter.core.contract.weights import weight
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.messages import context, putters
@@ -26,7 +27,7 @@ from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.msmq import checks, computers, queues
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
-from adapter.core.rules.msmq.opening import check_room, sender_of
+from adapter.core.rules.msmq.opening import sender_of
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import (
     Decision,
@@ -101,10 +102,10 @@ def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageD
         if computers.is_here(qm, name):
             msmq_delivery.deliver(plan, name, copy)
         elif not msmq_delivery.transmit(plan, name, copy):
-            check_room(qm, handle.name, 1)
+            check_queue_room(qm, handle.name)
     msmq_delivery.copy_to_computer_journal(plan, message)
     if plan.new_queues.queues:
-        check_room(qm, handle.name, len(plan.new_queues.queues))
+        check_queue_room(qm, handle.name, len(plan.new_queues.queues))
 
 
 def _settle(

@@ -120,6 +120,7 @@ def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
             raise Refusal(Reason.ATTRIBUTE_ERROR, topic, text)
     else:
         check_room(qm, name)
+        naming.check_object_room(qm, name)
         problem = feeding_problem(qm, topic)
         if problem:
             raise Refusal(Reason.ATTRIBUTE_ERROR, topic, problem)
@@ -139,8 +140,6 @@ def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQue
     kept = naming.why_kept(qm, name)
     if kept:
         raise Refusal(Reason.OBJECT_EXISTS, topic, f"its queue would be {name}: {kept}")
-    if len(qm.queues) + len(made.queues) >= qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, topic, f"{qm.limits.queues} queues at most")
     attributes: dict[str, Any] = {
         "description": f"for topic {topic}"[:DESCRIPTION_LENGTH_MAX],
         "msg_delivery_sequence": "FIFO",
@@ -148,5 +147,5 @@ def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQue
     }
     queue = LocalQueue(name, naming.incarnation_of(qm, name), QueueAttributes(**attributes))
     queue.begin_term(qm.numbers.first_n)
-    made.add(queue, attributes)
+    made.add(qm, queue, attributes, name=topic)
     return queue

@@ -18,7 +18,7 @@ from adapter.core.contract.commands import BROWSE, CONTEXT_MODES, INQUIRE, OUTPU
 from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
-from adapter.core.model.made_queues import MadeQueues
+from adapter.core.model.made_queues import MadeQueues, check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute, RemoteRoute
@@ -125,8 +125,7 @@ def _behind(qm: QueueManager, command: Open, alias: AliasAttributes) -> Found:
 def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     """Make a dynamic queue of a model."""
     name, is_generated = _name(qm, wanted)
-    if len(qm.queues) >= qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    check_queue_room(qm, name)
     attributes = without_dates(model)
     given = {name: value for name, value in attributes.items() if value != DEFAULTS.get(name)}
     is_temporary = model.definition_type == "TEMPDYN"

@@ -234,7 +234,7 @@ def _make(
     if kept:
         text = f"no transmission queue {queue_manager} can be made: {kept}"
         return NoRoute(Reason.UNKNOWN_REMOTE_QUEUE_MANAGER, name, text)
-    if len(qm.queues) + len(made.queues) >= qm.limits.queues:
+    if not made.has_room(qm):
         text = f"no transmission queue can be made: {qm.limits.queues} queues at most"
         return NoRoute(Reason.UNKNOWN_REMOTE_QUEUE_MANAGER, name, text)
     attributes: dict[str, Any] = {
@@ -245,7 +245,7 @@ def _make(
     incarnation = naming.incarnation_of(qm, queue_manager)
     queue = LocalQueue(queue_manager, incarnation, QueueAttributes(**attributes))
     queue.begin_term(qm.numbers.first_n)
-    made.add(queue, attributes)
+    made.add(qm, queue, attributes)
     return queue
 
 

@@ -17,6 +17,7 @@ from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import format_names
 from adapter.core.contract import msmq as m
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Descriptions
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
@@ -38,6 +39,9 @@ ACCESS: Final = (
 
 OF_EVERYONE: Final = a.PUT | a.INQUIRE | a.DISPLAY
 """What everyone may do with a new queue of MSMQ."""
+OVER_AN_OBJECT: Final = a.CHANGE | a.DELETE
+"""What others must not have on a new object of Service Broker; below, on a new service."""
+OVER_A_SERVICE: Final = OVER_AN_OBJECT | a.PUT
 
 
 def _name_of(qm: QueueManager, text: str, computer: str) -> str:
@@ -100,11 +104,27 @@ def _new_of_catalog(qm: QueueManager, command: b.BrokerCreate, _: Any) -> tuple[
     """Return what is new; None of a name that another object of the type service has already: by
     its records who created this one could do everything with that one too.
     """
-    others = [one for one in kinds.TABLES if one not in (kinds.QUEUE, command.kind)]
-    is_there = any(catalog.lookup(qm, one, command.name) is not None for one in others)
-    if command.kind != kinds.QUEUE and is_there:
+    if command.kind != kinds.QUEUE and catalog.namesakes(qm, command.kind, command.name):
         return None
     return broker_object(command.kind, command.name)
+
+
+def _create_in_catalog(qm: QueueManager, asker: Asker, command: b.BrokerCreate) -> None:
+    """Refuse an object with which others could do everything from the beginning, as they have
+    rights by its name: they have created an object of another kind that is called so. Only who
+    controls a service controls what is called as the service.
+    """
+    _CREATE_WITH_POINTERS(qm, asker, command)
+    others = catalog.namesakes(qm, command.kind, command.name)
+    if command.kind == kinds.QUEUE or not others or kinds.SERVICE in others:
+        return
+    counts = OVER_A_SERVICE if command.kind == kinds.SERVICE else OVER_AN_OBJECT
+    for entity in qm.authorities.entities_named(a.SERVICE, command.name):
+        bits = qm.authorities.get(command.name, a.SERVICE, *entity) or 0
+        if bits & counts and entity != (asker.principal.user, False):
+            what = others[0].replace("_", " ")
+            text = f"others have rights by this name, on the {what} that is called so"
+            raise Refusal(Reason.OBJECT_EXISTS, command.name, text)
 
 
 def _of_catalog(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
@@ -183,6 +203,8 @@ def _of_conversation(qm: QueueManager, asker: Asker, ident: bytes, handle: bytes
         asker.require(a.QUEUE, state.queue, a.GET)
 
 
+_CREATE_WITH_POINTERS: Final = _with_pointers(a.CREATE)
+
 RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqOpen: _open,
     m.MsmqCreate: _create,
@@ -190,7 +212,7 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqDelete: _delete,
     m.MsmqPermit: _permit,
     m.MsmqInquire: _inquire,
-    b.BrokerCreate: _with_pointers(a.CREATE),
+    b.BrokerCreate: _create_in_catalog,
     b.BrokerAlter: _with_pointers(a.CHANGE),
     b.BrokerDrop: _of_catalog(a.DELETE),
     b.BrokerPermit: _permit,

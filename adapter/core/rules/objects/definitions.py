@@ -58,8 +58,7 @@ def decide_define_object(qm: QueueManager, request: c.Request, command: c.Define
     if taken or (kind, name) in qm.objects:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"as {taken or kind}")
     naming.check_name(name)
-    if len(qm.objects) >= qm.limits.objects:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+    naming.check_object_room(qm, name)
     naming.check_attributes(KINDS[kind], kind, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     check = CHECKS_OF_NEW.get(kind)

@@ -16,6 +16,7 @@ from adapter.core.contract.incarnations import (
     IncarnationStates,
 )
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
@@ -40,8 +41,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: c.DefineQueue) 
     if kind is not None:
         raise Refusal(Reason.OBJECT_EXISTS, command.name, f"as {kind}")
     naming.check_name(command.name)
-    if len(qm.queues) >= qm.limits.queues:
-        raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
+    check_queue_room(qm, command.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     incarnation = naming.incarnation_of(qm, command.name)
     attributes = defaults.with_defaults(qm, "queue", command.attributes)

@@ -33,6 +33,12 @@ def check_name(name: str, detail: str = "") -> None:
         raise Refusal(Reason.NAME_ERROR, name, detail)  # characters: the remedy of that reason
 
 
+def check_object_room(qm: QueueManager, name: str) -> None:
+    """Refuse one object too many that is no local queue: see Limits.objects."""
+    if len(qm.objects) >= qm.limits.objects:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+
+
 def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -> int:
     """Say which incarnation a new queue of a name is.
 

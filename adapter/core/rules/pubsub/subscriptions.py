@@ -173,8 +173,8 @@ def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool)
         raise Refusal(Reason.SUBSCRIBE_INHIBITED, topic)
     if is_durable and effective.durable != "YES":
         raise Refusal(Reason.DURABILITY_NOT_ALLOWED, topic)
-    if is_durable and len(qm.objects) >= qm.limits.objects:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+    if is_durable:
+        naming.check_object_room(qm, name)
 
 
 def _queue_for(qm: QueueManager, made: SubscriptionState) -> resolve.Found:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
@@ -177,4 +179,28 @@ def test_what_arrives_while_a_service_is_released_comes_behind_it(
     found = at.session().receive_all("Answers")
     assert found == [f"m{number}" for number in range(17)]
     assert at.waiting() == []
+    at.check()
+
+
+@given(
+    st.sampled_from(["", "broker$\\", "broker$\\;held", "broker$\\answers", ";held", "dbo."]),
+    st.sampled_from(["foo", "answers", "Answers;held", "answers;retained", ""]),
+    st.booleans(),
+)
+def test_what_waits_for_a_service_is_delivered_when_it_is_created_whatever_it_is_called(
+    beginning: str, rest: str, is_off: bool
+) -> None:
+    name = beginning + rest
+    assume(name not in ("", ANSWERS))
+    at = Dialogs()
+    session = at.session()
+    session.dialog("order", to=name)
+    session.commit()
+    at.alter("Answers", status=not is_off)
+    at.create(name, "Answers")
+    at.core.advance(0)
+    assert at.waiting() == ["order"] * is_off
+    at.alter("Answers", status=True)
+    assert at.waiting() == []
+    assert session.receive_all("Answers") == ["order"]
     at.check()

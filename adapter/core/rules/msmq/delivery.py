@@ -87,6 +87,13 @@ def header_of(message: MessageData) -> MsmqHeader:
     return message.msmq or MsmqHeader()
 
 
+def is_settled(message: MessageData) -> bool:
+    """Whether a message has had its outcome, on whatever queue it is: a dead letter is neither
+    received nor given up a second time. Negative acknowledgments count too: they ask for nothing.
+    """
+    return bool(header_of(message).message_class & NEGATIVE)
+
+
 def why_not_accepted(plan: Plan, name: FormatName, message: MessageData) -> int:
     """Return the class of the acknowledgment that says why a queue here does not accept a message;
     0: it does.
@@ -176,17 +183,20 @@ def _as_of_mq(queue: LocalQueue, message: MessageData) -> MessageData:
     )
 
 
-def fail(plan: Plan, message: MessageData, why: int) -> None:
+def fail(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None = None) -> None:
     """Say what becomes of a message that is not accepted, or leaves its queue unreceived."""
     acknowledge(plan, message, why)
     header = header_of(message)
     asks = bool(header.journal & DEAD_LETTER)
     if asks or (header.transactional and why not in REMOVED_ON_PURPOSE):
-        bury(plan, message, why)
+        bury(plan, message, why, leaving)
 
 
-def bury(plan: Plan, message: MessageData, why: int) -> None:
-    """Put a message to a dead-letter queue; of another computer, if that one sent it."""
+def bury(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None = None) -> None:
+    """Put a message to a dead-letter queue; of another computer, if that one sent it.
+
+    leaving: the queue that it is removed from, to which it does not come back.
+    """
     header = header_of(message)
     dead = structs.replace(
         message,
@@ -204,24 +214,30 @@ def bury(plan: Plan, message: MessageData, why: int) -> None:
         return
     here = computers.computer_of(plan.qm)
     if not header.source or same_computer(header.source, here):
-        put(plan, _own_dead_letters(plan, message), dead)
+        put(plan, _own_dead_letters(plan, message, leaving), dead)
         return
     kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     if kept is not None:
-        put(plan, _named_for_dead_letters(plan, message) or kept, dead)
+        put(plan, _named_for_dead_letters(plan, message, leaving) or kept, dead)
         return
     if not transmit(plan, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
         put(plan, queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
-def _own_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue:
+def _own_dead_letters(
+    plan: Plan, message: MessageData, leaving: LocalQueue | None = None
+) -> MsmqQueue:
     """Return the dead-letter queue of a message that was sent here."""
-    named = _named_for_dead_letters(plan, message)
+    named = _named_for_dead_letters(plan, message, leaving)
     return named or queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS)
 
 
-def _named_for_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue | None:
-    """Return the dead-letter queue that a message names, if that is a transactional one here."""
+def _named_for_dead_letters(
+    plan: Plan, message: MessageData, leaving: LocalQueue | None
+) -> MsmqQueue | None:
+    """Return the dead-letter queue that a message names, if that is a transactional one here, and
+    not the one that it is leaving.
+    """
     header = header_of(message)
     if not header.dead_letter_queue or not header.journal & DEAD_LETTER:
         return None
@@ -232,7 +248,7 @@ def _named_for_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue | Non
     queue = find(plan, name.queue)
     if not isinstance(queue, MsmqQueue) or not computers.is_here(plan.qm, name):
         return None
-    if not queue.attributes.transactional or not queue.is_sent_to:
+    if queue is leaving or not queue.attributes.transactional or not queue.is_sent_to:
         return None
     is_whole = _reach(plan.qm, message, name, "DeadLetter") is Reach.WHOLE
     return queue if is_whole else None
@@ -375,12 +391,12 @@ def is_dead_letter(message: MessageData) -> bool:
     return target.queue == TRANSACTIONAL_DEAD_LETTERS and is_negative
 
 
-def expire(qm: QueueManager, stored: Stored) -> list[Record]:
-    """Say what becomes of a message that has expired, which is gone by now."""
+def expire(qm: QueueManager, queue: LocalQueue, stored: Stored) -> list[Record]:
+    """Say what becomes of a message that has expired, which is gone from its queue by now."""
     message = stored.message
     plan = Plan(qm, max(message.expires_at_ms, message.put_time_ms))
     travels = message.transmission is not None
-    leave_unreceived(plan, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
+    leave_unreceived(plan, queue, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
     return plan.record()
 
 
@@ -451,6 +467,7 @@ def sent_in(stored: Stored) -> MsmqHeader:
     )
 
 
-def leave_unreceived(plan: Plan, stored: Stored, why: int) -> None:
+def leave_unreceived(plan: Plan, queue: LocalQueue, stored: Stored, why: int) -> None:
     """Say what becomes of a stored message that leaves its queue without having been received."""
-    fail(plan, structs.replace(stored.message, msmq=sent_in(stored)), why)
+    if not is_settled(stored.message):
+        fail(plan, structs.replace(stored.message, msmq=sent_in(stored)), why, queue)

@@ -33,6 +33,7 @@ from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_get import MsmqGet
 from adapter.core.model.msmq_handles import MsmqReader, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
@@ -163,9 +164,11 @@ def _take(
     plan = Plan(qm, request.now_ms)
     if queue.is_delivered_to:
         msmq_delivery.copy_to_journal(plan, queue, found)
-        msmq_delivery.acknowledge(plan, found.message, msmq_delivery.RECEIVED)
+        if not msmq_delivery.is_settled(found.message):
+            msmq_delivery.acknowledge(plan, found.message, msmq_delivery.RECEIVED)
     if unit is not None:
         lock(qm, unit, queue, found)
+        unit.received[found] = MsmqGet([message for _, message in plan.puts + plan.reports])
         records = plan.hold(unit) + delivery_records(unit, queue, [found])
         after = qm.entry_n if records else found.entry_n
         return Decision(records, Messages([delivered(found)]), after)

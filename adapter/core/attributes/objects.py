@@ -342,7 +342,11 @@ class AuthInfoAttributes(Dated, kw_only=True):
 
 
 class QueueManagerAttributes(Dated, kw_only=True):
-    """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
+    """The queue manager's own; all but the fixed ones are altered by ALTER QMGR.
+
+    msmq_former_computers: names that its computer had in MSMQ, without case, separated by commas;
+    kept with the attributes, and without a row.
+    """
 
     description: Annotated[str, description(2014)] = ""
     channel_rules: Annotated[
@@ -429,6 +433,7 @@ class QueueManagerAttributes(Dated, kw_only=True):
             "its computer in names of MSMQ queues; empty: the name of the queue manager",
         ),
     ] = ""
+    msmq_former_computers: str = ""
     msmq_quota_kb: Annotated[
         int,
         Attribute(

@@ -20,7 +20,6 @@ from adapter.core.contract.format_names import (
     TRANSACTIONAL_DEAD_LETTERS,
     FormatName,
     parse,
-    same_computer,
 )
 from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.msmq_header import (
@@ -212,8 +211,7 @@ def bury(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None 
             kept = queues.kept_for(plan, DEAD_LETTERS, header.source)
         put(plan, kept or queues.ensure_system_queue(plan, DEAD_LETTERS), dead)
         return
-    here = computers.computer_of(plan.qm)
-    if not header.source or same_computer(header.source, here):
+    if not header.source or computers.is_own(plan.qm, header.source):
         put(plan, _own_dead_letters(plan, message, leaving), dead)
         return
     kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)

@@ -47,7 +47,7 @@ def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Deci
         command.access,
         names[0],
         computer,
-        is_remote=not format_names.same_computer(computer, names[0].computer),
+        is_remote=not computers.are_same(qm, computer, names[0].computer),
         level=command.level or m.LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )

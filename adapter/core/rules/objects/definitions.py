@@ -31,6 +31,7 @@ from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDe
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import ObjectDescription, Objects, Refused
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.msmq import computers
 from adapter.core.rules.objects import exports, feeds, statistics
 from adapter.core.rules.primitives import defaults, marks, naming, waiting
 from adapter.core.rules.primitives.decision import Decision, done
@@ -81,6 +82,8 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     if kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
+    if kind == QUEUE_MANAGER:
+        attributes = computers.with_former(qm, attributes)
     if kind == SUBSCRIPTION:
         attributes = subscriptions.without_topic(attributes)
     if isinstance(_attributes(qm, kind, name), Dated):
@@ -151,6 +154,8 @@ def _check_new_queue(qm: QueueManager, name: str, _given: dict[str, Any]) -> Non
 
 def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
     given = without_dates(attributes)
+    if kind == QUEUE_MANAGER:
+        given = {row: given[row] for row in KINDS[kind]}
     if not isinstance(attributes, Dated):
         return ObjectDescription(kind, name, given)
     return ObjectDescription(kind, name, given, attributes.created_ms, attributes.altered_ms)

@@ -98,7 +98,7 @@ class UnitOfWork:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight
-        self._hold(len(message.body))
+        self._hold(weights.size_of(message))
         queue.hold_put(message)
 
     def hold_puts(self, queue: LocalQueue, messages: list[MessageData], weight: int) -> None:
@@ -128,7 +128,7 @@ class UnitOfWork:
     def _drop(self, puts: list[MessageData]) -> None:
         """Stop counting puts."""
         self.weight -= sum([weights.weight(message) for message in puts])
-        self._hold(-sum([len(message.body) for message in puts]))
+        self._hold(-sum([weights.size_of(message) for message in puts]))
 
     def _hold(self, size: int) -> None:
         self.held_bytes += size
@@ -191,7 +191,7 @@ class UnitOfWork:
         self.gets = [got for got in gets if id(got[1]) in known]
         for queue, message in puts:
             if id(message) not in known:
-                self._hold(-len(message.body))
+                self._hold(-weights.size_of(message))
                 queue.drop_put(message)
         unlocked = [got for got in gets if id(got[1]) not in known]
         for queue, stored in unlocked:

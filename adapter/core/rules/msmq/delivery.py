@@ -35,6 +35,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.transmission import Transmission
+from adapter.core.contract.weights import size_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
@@ -71,7 +72,7 @@ def put(plan: Plan, queue: LocalQueue, message: MessageData, *, acknowledges: bo
     """Plan a put: it counts for the quota of the queue, which it shares with its subqueues."""
     plan.put(queue, message, is_report=acknowledges)
     base = queue.name.partition(";")[0]
-    plan.size[base] = plan.size.get(base, 0) + len(message.body)
+    plan.size[base] = plan.size.get(base, 0) + size_of(message)
 
 
 def find(plan: Plan, key: str) -> LocalQueue | None:
@@ -104,7 +105,7 @@ def why_not_accepted(plan: Plan, name: FormatName, message: MessageData) -> int:
     if transactional != queue.attributes.transactional:
         return NOT_TRANSACTIONAL_QUEUE if transactional else NOT_TRANSACTIONAL_MESSAGE
     quota_kb = plan.qm.attributes.msmq_quota_kb
-    if len(message.body) > quota_kb * 1024 or not has_room(plan, queue, message):
+    if size_of(message) > quota_kb * 1024 or not has_room(plan, queue, message):
         return QUOTA_EXCEEDED
     return 0
 
@@ -114,8 +115,8 @@ def has_room(plan: Plan, queue: MsmqQueue, message: MessageData) -> bool:
     quota = queue.attributes.quota_kb
     if quota == QUOTA_UNLIMITED_KB:
         return True
-    held = sum(one.held_bytes for one in with_subqueues(plan.qm, queue))
-    return held + plan.size.get(queue.base, 0) + len(message.body) <= quota * 1024
+    held = plan.qm.msmq_totals.held_by(queue.base)
+    return held + plan.size.get(queue.base, 0) + size_of(message) <= quota * 1024
 
 
 def computer_has_room(plan: Plan, message: MessageData, copies: int = 1) -> bool:
@@ -125,11 +126,8 @@ def computer_has_room(plan: Plan, message: MessageData, copies: int = 1) -> bool
     quota = plan.qm.attributes.msmq_quota_kb
     if quota == COMPUTER_QUOTA_UNLIMITED_KB:
         return True
-    every = plan.qm.queues.values()
-    held = sum(
-        one.held_bytes for one in every if isinstance(one, MsmqQueue) and not one.is_system_queue
-    )
-    return held + sum(plan.size.values()) + copies * len(message.body) <= quota * 1024
+    held = plan.qm.msmq_totals.computer.bytes
+    return held + sum(plan.size.values()) + copies * size_of(message) <= quota * 1024
 
 
 def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
@@ -378,7 +376,7 @@ def waits_for_room(plan: Plan, message: MessageData) -> bool:
     """
     if is_dead_letter(message):
         return False
-    fits = len(message.body) <= plan.qm.attributes.msmq_quota_kb * 1024
+    fits = size_of(message) <= plan.qm.attributes.msmq_quota_kb * 1024
     return fits and not computer_has_room(plan, message)
 
 
@@ -438,7 +436,7 @@ def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:
 
 def _has_bytes_left(journal: MsmqQueue, quota_kb: int, message: MessageData) -> bool:
     """Whether a journal has room for a copy of a message."""
-    held = journal.held_bytes + len(message.body)
+    held = journal.held_bytes + size_of(message)
     return quota_kb >= COMPUTER_QUOTA_UNLIMITED_KB or held <= quota_kb * 1024
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -20,6 +21,7 @@ from tests.support.examples import examples
 from tests.support.msmq import (
     ADMINISTRATION,
     TRANSACTIONAL_DEAD_LETTERS,
+    check_totals,
     client_of_msmq,
     delivered,
     drain,
@@ -92,7 +94,8 @@ class Work:
         ident = self.number.to_bytes(24, "big")
         unit = self.draw.choice((self.unit, b""))
         lifetime = self.draw.choice((-1, -1, 500))
-        message = MessageData(b"x", message_id=ident, expiry_ms=lifetime, msmq=HEADER)
+        header = structs.replace(HEADER, extension=bytes(self.draw.randint(0, 300)))
+        message = MessageData(b"x", message_id=ident, expiry_ms=lifetime, msmq=header)
         answer = self.client.do(m.MsmqSend(80, message, unit, not unit))
         assert not isinstance(answer, Refused), answer
         self.client.do(c.Close(80))
@@ -181,10 +184,15 @@ def test_each_copy_has_one_outcome(seed: int) -> None:
     steps = (work.send, work.receive, work.reject, work.move, work.purge, work.wait, work.end)
     for step in work.draw.choices(steps, (6, 6, 3, 2, 1, 1, 1), k=work.draw.randint(10, 50)):
         step()
+        check_totals(work.client.core)
     work.reject()
     work.delete()
     work.end()
     work.check()
+    core = work.client.core
+    check_totals(core)
+    core.crash()
+    check_totals(core)
 
 
 @pytest.mark.parametrize("is_sent_to_it", [False, True])

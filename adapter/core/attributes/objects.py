@@ -342,11 +342,7 @@ class AuthInfoAttributes(Dated, kw_only=True):
 
 
 class QueueManagerAttributes(Dated, kw_only=True):
-    """The queue manager's own; all but the fixed ones are altered by ALTER QMGR.
-
-    msmq_former_computers: names that its computer had in MSMQ, without case, separated by commas;
-    kept with the attributes, and without a row.
-    """
+    """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
 
     description: Annotated[str, description(2014)] = ""
     channel_rules: Annotated[
@@ -433,7 +429,16 @@ class QueueManagerAttributes(Dated, kw_only=True):
             "its computer in names of MSMQ queues; empty: the name of the queue manager",
         ),
     ] = ""
-    msmq_former_computers: str = ""
+    msmq_former_computers: Annotated[
+        str,
+        Attribute(
+            "",
+            0,
+            "former names of its computer, in lower case, with commas between: they go on to mean "
+            "it",
+            fixed=True,
+        ),
+    ] = ""
     msmq_quota_kb: Annotated[
         int,
         Attribute(

@@ -85,9 +85,9 @@ class MsmqQueue(LocalQueue):
         return self.base.rpartition("\\")[2] == SYSTEM
 
     @property
-    def is_own_system_queue(self) -> bool:
-        """Whether it is a system queue of the queue manager's own computer."""
-        return self.base == SYSTEM
+    def is_of_dependent(self) -> bool:
+        """Whether it is a system queue of a computer that depends on the queue manager."""
+        return self.is_system_queue and self.base != SYSTEM
 
     @property
     def is_subqueue(self) -> bool:

@@ -28,7 +28,7 @@ class MsmqTotals:
     def add(self, queue: MsmqQueue) -> None:
         """Count what a new queue holds, from now on."""
         if queue.is_system_queue:
-            queue.totals = () if queue.is_own_system_queue else (self.dependent,)
+            queue.totals = (self.dependent,) if queue.is_of_dependent else ()
         elif queue.is_delivered_to:
             queue.totals = self.computer, self._by_base.setdefault(queue.base, HeldTotal())
         else:

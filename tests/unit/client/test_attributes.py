@@ -11,15 +11,12 @@ from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import Attribute, Dated
 
-KEPT_BESIDE = {*Dated.__struct_fields__, "msmq_former_computers"}
-"""What is kept with attributes, and is none: programs neither see nor set it."""
-
 
 def rows(table: type[Struct]) -> dict[str, tuple[Any, Attribute]]:
     """Type and description of each attribute, by name."""
     found = {}
     for field in fields(table):
-        if field.name in KEPT_BESIDE:
+        if field.name in Dated.__struct_fields__:
             continue
         assert get_origin(field.type) is Annotated
         kind, *notes = get_args(field.type)

@@ -398,12 +398,17 @@ def expire(qm: QueueManager, queue: LocalQueue, stored: Stored) -> list[Record]:
 
 def copy_to_computer_journal(plan: Plan, message: MessageData) -> None:
     """Put a copy of a message to the journal of the computer that sent it, if the message says
-    so; or of this one, if that has a queue manager of its own.
+    so; or of this one, if that has a queue manager of its own. Where there can be no more journals,
+    there is no copy.
     """
     header = header_of(message)
     if header.journal & JOURNAL:
-        of = header.source if depends_on(plan.qm, header.source) else ""
-        journal = queues.ensure_system_queue(plan, COMPUTER_JOURNAL, of)
+        if depends_on(plan.qm, header.source):
+            journal = queues.ensure_for_dependent(plan, COMPUTER_JOURNAL, header.source)
+            if journal is None:
+                return
+        else:
+            journal = queues.ensure_system_queue(plan, COMPUTER_JOURNAL)
         if _has_bytes_left(journal, plan.qm.attributes.msmq_journal_quota_kb, message):
             put(plan, journal, _copy(message, header, plan.now_ms))
 
@@ -416,9 +421,9 @@ def prepare_dead_letters(plan: Plan, message: MessageData) -> None:
     if not depends_on(plan.qm, header.source):
         return
     if header.transactional:
-        queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
+        queues.ensure_for_dependent(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     elif header.journal & DEAD_LETTER:
-        queues.ensure_system_queue(plan, DEAD_LETTERS, header.source)
+        queues.ensure_for_dependent(plan, DEAD_LETTERS, header.source)
 
 
 def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:

@@ -114,7 +114,11 @@ def _system_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)
         check_room(qm, command.name, 1)
-    return queues.ensure_system_queue(plan, name.queue, name.computer)
+    queue = queues.ensure_for_dependent(plan, name.queue, name.computer)
+    if queue is None:
+        text = "computers without a queue manager have as many system queues as there may be"
+        raise Refusal(Reason.LIMIT_REACHED, command.name, text)
+    return queue
 
 
 def check_room(qm: QueueManager, name: str, made: int) -> None:

@@ -48,10 +48,12 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
 
 
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
-    """MQDeleteQueue: with its journal and its subqueues, and what is on them."""
-    queue = queues.queue_at(qm, command.name, command.computer)
-    if not queue.is_sent_to:
-        text = "journals and subqueues go with their queue, system queues stay"
+    """MQDeleteQueue: with its journal and its subqueues, and what is on them. Of a computer that
+    depends on this queue manager system queues too: they are made again when they are needed.
+    """
+    queue = queues.kept_at(qm, command.name, command.computer)
+    if not queue.is_sent_to and not queue.is_of_dependent:
+        text = "journals and subqueues go with their queue, the computer's system queues stay"
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     plan = Plan(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)

@@ -154,8 +154,6 @@ def _check_new_queue(qm: QueueManager, name: str, _given: dict[str, Any]) -> Non
 
 def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
     given = without_dates(attributes)
-    if kind == QUEUE_MANAGER:
-        given = {row: given[row] for row in KINDS[kind]}
     if not isinstance(attributes, Dated):
         return ObjectDescription(kind, name, given)
     return ObjectDescription(kind, name, given, attributes.created_ms, attributes.altered_ms)

@@ -10,6 +10,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, MsmqHeader
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ComputerFound, Objects
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.msmq.computers import FORMER_MAX
@@ -21,7 +22,6 @@ from tests.support.msmq import (
     BOTH,
     PATH,
     client_of_msmq,
-    delivered,
     drain,
     look,
     receive,
@@ -105,7 +105,7 @@ def test_a_former_name_is_its_own_until_another_queue_manager_has_it() -> None:
     assert len(look(client)) == 1
 
 
-def test_former_names_are_bounded_and_not_shown() -> None:
+def test_former_names_are_bounded_and_read_only() -> None:
     client = renamed()
     for number in range(FORMER_MAX + 5):
         rename(client, f"NAME{number}")
@@ -114,5 +114,6 @@ def test_former_names_are_bounded_and_not_shown() -> None:
     assert kept[-1] == f"name{FORMER_MAX + 3}"
     answer = client.do(c.InquireObjects(QUEUE_MANAGER, "*"))
     assert isinstance(answer, Objects)
-    assert "msmq_former_computers" not in answer.objects[0].attributes
-    assert delivered(client.do(m.MsmqReceive(1))) == []
+    assert answer.objects[0].attributes["msmq_former_computers"] == ",".join(kept)
+    setting = c.AlterObject(QUEUE_MANAGER, "QM1", {"msmq_former_computers": "x"})
+    assert client.refused(setting) is Reason.ATTRIBUTE_ERROR

@@ -21,7 +21,7 @@ from adapter.core.contract.format_names import (
     FormatName,
     parse,
 )
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.msmq_header import (
     ACKNOWLEDGE_ARRIVAL,
     ACKNOWLEDGE_NOT_ARRIVED,
@@ -197,8 +197,7 @@ def bury(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None 
     header = header_of(message)
     dead = structs.replace(
         message,
-        expiry_ms=EXPIRY_UNLIMITED,
-        expires_at_ms=0,
+        expires_at_ms=0,  # it does not expire; expiry_ms says how its program sent it
         put_time_ms=plan.now_ms,
         transmission=None,
         msmq=structs.replace(header, message_class=why, receive_by_ms=0),
@@ -448,7 +447,6 @@ def _has_bytes_left(journal: MsmqQueue, quota_kb: int, message: MessageData) -> 
 def _copy(message: MessageData, header: MsmqHeader, now_ms: int) -> MessageData:
     return structs.replace(
         message,
-        expiry_ms=EXPIRY_UNLIMITED,
         expires_at_ms=0,
         put_time_ms=now_ms,
         msmq=header,

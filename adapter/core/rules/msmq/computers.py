@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from adapter.core.attributes.msmq import SEPARATOR, computers_in
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
@@ -29,8 +30,6 @@ EXAMPLES_MAX = 5
 """Computers that an error names."""
 FORMER_MAX: Final = 100
 """Former names of a computer that are kept, the last ones: each takes 48 bytes at most."""
-SEPARATOR: Final = ","
-"""Between former names: no name of a computer has it."""
 
 
 def computer_of(qm: QueueManager) -> str:
@@ -43,8 +42,10 @@ def is_own(qm: QueueManager, computer: str) -> bool:
     if same_computer(computer, computer_of(qm)):
         return True
     former = qm.attributes.msmq_former_computers
-    is_former = bool(former) and computer.casefold() in former.split(SEPARATOR)
-    return is_former and known(qm, computer) is None
+    if not former or computer.casefold() not in computers_in(former):
+        return False
+    other = known(qm, computer)
+    return other is None or other.is_former
 
 
 def are_same(qm: QueueManager, one: str, other: str) -> bool:
@@ -62,8 +63,8 @@ def with_former(qm: QueueManager, attributes: dict[str, Any]) -> dict[str, Any]:
     now = (attributes["msmq_computer"] or qm.name).casefold()
     if now == before:
         return attributes
-    names = qm.attributes.msmq_former_computers.split(SEPARATOR)
-    kept = [one for one in names if one not in ("", before, now)] + [before]
+    names = computers_in(qm.attributes.msmq_former_computers)
+    kept = [*(one for one in names if one not in (before, now)), before]
     return attributes | {"msmq_former_computers": SEPARATOR.join(kept[-FORMER_MAX:])}
 
 

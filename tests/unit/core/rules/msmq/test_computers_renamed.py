@@ -5,9 +5,11 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapter.core import inputs
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, MsmqHeader
 from adapter.core.contract.reasons import Reason
@@ -117,3 +119,12 @@ def test_former_names_are_bounded_and_read_only() -> None:
     assert answer.objects[0].attributes["msmq_former_computers"] == ",".join(kept)
     setting = c.AlterObject(QUEUE_MANAGER, "QM1", {"msmq_former_computers": "x"})
     assert client.refused(setting) is Reason.ATTRIBUTE_ERROR
+
+
+def test_a_former_name_that_another_queue_manager_had_too_is_still_its_own() -> None:
+    client = renamed()
+    rename(client, "NEW")
+    other = KnownComputer("QM9", "host:1", is_former=True)
+    client.core.give(inputs.QueueManagersKnown(frozenset({"QM9"}), {"qm1": other}))
+    send(client, "x", single=True)
+    assert receive(client) == ["x"]

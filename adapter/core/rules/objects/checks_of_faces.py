@@ -52,7 +52,8 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
     computer = command.computer or computers.computer_of(qm)
     for name in format_names.parse_all(command.name, computer):
         put_rights.require(qm, asker, queues.checked_name(qm, name), bits=bits)
-    if command.access & m.SEND_ACCESS and computers.known(qm, computer) is not None:
+    is_of_other = computers.known(qm, computer) is not None and not computers.is_own(qm, computer)
+    if command.access & m.SEND_ACCESS and is_of_other:
         _require_source(qm, asker, computer)
 
 

@@ -11,17 +11,19 @@ FLIGHTS ?=
 PYTHONS ?=
 PARTS ?=
 CHECKED := $(wildcard tests/test_*.py) $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
-IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
+IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py %_computers.py,$(wildcard tests/spec/test_*.py))
 # In the order of their length: what runs longest begins first.
 IN_MEMORY := tests/simulation tests/search tests/costs $(CHECKED) tests/mqi tests/strangers tests/mutation $(IN_MEMORY_SPEC) \
     tests/contract/test_memory_ledger.py tests/contract/test_links.py
-IN_FOUR := --numprocesses=4 --dist=worksteal
+CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# Processes of tests, within bounds of memory: twice as many as cores, and one more than cores.
+AT_ONCE := --numprocesses=$(shell n=$$(( $(CORES) * 2 )); echo $$(( n < 4 ? 4 : n > 8 ? 8 : n ))) --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
 COMPILED_ROOMS := aio channel client format ledger movers wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
-BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
+BY_FILE := --numprocesses=$(shell n=$$(( $(CORES) + 1 )); echo $$(( n < 3 ? 3 : n > 5 ? 5 : n ))) --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
 # would be compiling tests. pip compiles nothing: most modules of Spark, pandas and NumPy are never
@@ -30,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check short test demo docs framework-tests mutants in-memory on-kafka types-and-schemas kills soak bench failover compiled compiled-test compiled-bugs fmt lint types constraints wheel wheels clean \
-    instructions instructions-check \
+    instructions instructions-check beside \
     schemas-check images docker-test
 
 help: ## print the targets
@@ -58,23 +60,29 @@ schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has wri
 check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; no broker, one to three minutes
 	@$(MAKE) --no-print-directory --jobs=2 types schemas-check short
 
-# In four processes, because many tests wait for something: a process that is free takes tests from
-# the others. mypy runs beside them. Of each property a fifth of the examples are tried
+# In twice as many processes as there are cores, because many tests wait for something: a process that
+# is free takes tests from the others. mypy runs beside them. Of each property a fifth of the examples are tried
 # (tests/support/examples.py); the three files of queue managers that wait for each other are left to
 # `make test`.
 short: $(STAMP)
-	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(addprefix --ignore=,$(WAITING)) $(CHECKED)
+	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(AT_ONCE) $(addprefix --ignore=,$(WAITING)) $(CHECKED)
 
-# First what needs no broker, in four processes as above, with mypy beside it; then, in three processes
-# that share a broker, all the rest: such tests wait for a third of their time, on two cores.
+# In three processes that share a broker, the tests that need one (more where there are more than two
+# cores): they wait for a third of their time. What needs none, in more processes as above, and mypy
+# fill that time: behind them in rank, so that they take what is left.
 test: lint ## everything, on a real Kafka
-	@$(MAKE) --no-print-directory --jobs=2 types-and-schemas in-memory
-	@$(MAKE) --no-print-directory on-kafka
+	@$(MAKE) --no-print-directory --jobs=2 beside on-kafka
+
+# What it printed is shown as a whole, and not between the lines of the other.
+beside: $(STAMP)
+	@mkdir -p build
+	@failed=""; nice -n 5 $(MAKE) --no-print-directory --jobs=2 types-and-schemas in-memory >build/in-memory.log 2>&1 || failed=yes; \
+	    cat build/in-memory.log; [ -z "$$failed" ]
 
 types-and-schemas: types schemas-check
 
 in-memory: $(STAMP) ## the tests that need no broker
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_FOUR) $(IN_MEMORY)
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(AT_ONCE) $(IN_MEMORY)
 
 on-kafka: $(STAMP) ## the tests that need a broker
 	$(BIN)/python -m pytest --strict-outcomes --durations=60 --durations-min=4 $(BY_FILE) tests $(addprefix --ignore=,$(IN_MEMORY))
@@ -94,7 +102,7 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
-	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(ON_COMPILED)
+	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(AT_ONCE) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-100
 
 compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code; exit 1 if one is not found

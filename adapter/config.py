@@ -279,9 +279,10 @@ class Layer(Struct):
 
     def set(self, key: str, raw: Any, source: str, *, as_text: bool) -> None:
         """Take a value; as_text: numbers are written as text there."""
-        kind = SETTINGS[key].kind
+        setting = SETTINGS[key]
         try:
-            value = msgspec.convert(raw, kind, strict=not as_text)
+            meant = _yes_or_no(raw) if {"no", "yes"} <= set(setting.choices) else raw
+            value = msgspec.convert(meant, setting.kind, strict=not as_text)
         except msgspec.ValidationError as error:
             said = texts.without_login(repr(raw))
             raise ConfigError(f"{source}: {key} is {said}; {_expectation(key, error)}") from None
@@ -306,6 +307,12 @@ class Layer(Struct):
         if why := OUR_OPTIONS.get(name) or why_no_option(name, str(raw)):
             raise ConfigError(f"{source}: {OPTIONS}: {name}: {why}")
         self.options[name] = SettingValue(f"{OPTIONS}.{name}", str(raw), source)
+
+
+def _yes_or_no(raw: Any) -> Any:
+    """Return yes or no for other words of a switch; anything else as it is."""
+    switched = {"on": "yes", "off": "no", True: "yes", False: "no"}
+    return switched.get(raw, raw) if isinstance(raw, str | bool) else raw
 
 
 def why_no_option(name: str, value: str) -> str:

@@ -23,6 +23,7 @@ from adapter.client.browse import (
     NO_WAIT_SHARED,
     SHARED,
     BrowsePlace,
+    BrowsePlaces,
     shared_command,
     unmark_command,
 )
@@ -170,28 +171,28 @@ class CursorBrowse(TaskBrowse):
         command = c.Browse(handle.number, False, BATCH, *self._of.wanted)
         request = Pending(command, rq.FROM_START, handle=handle)
         await self._exchange(request, handle)
+        self._shown.note_queue(handle.origin)
         return self._answer(request)
 
 
 class FollowingBrowse(TaskBrowse):
-    """Waits for what was not shown, also over another connection.
-
-    It has a position for each lane, so that what arrives with a higher priority is shown too.
-    """
+    """Waits for what was not shown, also over another connection."""
 
     def __init__(self, of: TaskBrowsing, wait_ms: int) -> None:
         """wait_ms: for each further message; -1: without limit."""
         super().__init__(of)
         self._wait_ms = wait_ms
-        self._seen: dict[int, tuple[int, int, int]] = {}
+        self._places = BrowsePlaces()
 
     async def _ask(self, handle: Handle) -> list[Delivered] | None:
         command = c.Browse(handle.number, False, BATCH, *self._of.wanted)
-        command.wait_ms, command.seen = self._wait_ms, list(self._seen.values())
+        command.wait_ms = self._wait_ms
+        self._places.tell(command)
         request = Pending(command, handle=handle)
         if self._wait_ms > 0:
             request.wait_until_s = time.monotonic() + self._wait_ms / 1000
         await self._exchange(request, handle)
+        self._places.note_queue(handle.origin)
         try:
             return self._answer(request)
         except NotOpen:
@@ -200,7 +201,7 @@ class FollowingBrowse(TaskBrowse):
             raise
 
     def _show(self, delivered: Delivered) -> BrowsedMessage:
-        self._seen[delivered.lane] = place_of(delivered)
+        self._places.note_shown(delivered)
         return super()._show(delivered)
 
 

@@ -299,9 +299,11 @@ class Connection(
     ) -> PutResult:
         """Put a reply (MQMT_REPLY) to a request, where it asks for one.
 
-        Its correlation id is the request's id. Raises InvalidOption if the message names no queue
-        for a reply, QueueNotFound if that is gone because no program waits any more. The queue may
-        be one of another queue manager.
+        Its correlation id is the request's id, unless the request's report options ask for other
+        ids (MQRO_PASS_CORREL_ID, MQRO_PASS_MSG_ID); with MQRO_PASS_DISCARD_AND_EXPIRY it expires
+        with the request. Raises InvalidOption if the message names no queue for a reply,
+        QueueNotFound if that is gone because no program waits any more. The queue may be one of
+        another queue manager.
         """
         to, where = address_reply(message, fields)
         return await self.put(to, body, queue_manager=where, unit=unit, **fields)

@@ -24,7 +24,9 @@ from adapter.channel.conversation import Conversation, Introduction, frames_of, 
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
+from adapter.channel.link.tls import check_can_have_tls
 from adapter.channel.places import ManagerPlaces, may_lead
+from adapter.errors import InvalidValue
 from adapter.tls_alerts import AlertingContext, alerts_on
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
@@ -252,7 +254,12 @@ class AddressDialer:
     """A TaskDialer of an address, over TCP or a Unix-domain socket."""
 
     def __init__(self, address: Address, tls: ssl.SSLContext | None = None, host: str = "") -> None:
-        """host: what the certificate must name, if not that of the address; see link.tls.shake."""
+        """host: what the certificate must name, if not that of the address; see link.tls.shake.
+
+        Raises InvalidOption for TLS on a Unix-domain socket.
+        """
+        if tls is not None:
+            check_can_have_tls(address)
         self._address = address
         self._host = host or address.host
         self._tls = None if tls is None else AlertingContext(tls)
@@ -263,7 +270,7 @@ class AddressDialer:
 
     def toward(self, address: Address) -> AddressDialer | None:
         """See ManagerPlace."""
-        if not may_lead(self._address, address):
+        if not may_lead(self._address, address, with_tls=self._tls is not None):
             return None
         return AddressDialer(address, self._tls, self._host)
 
@@ -350,16 +357,21 @@ class TaskLookUpDialer:
         """See ManagerPlace: it is looked up."""
         return ""
 
-    def toward(self, address: Address) -> AddressDialer:
+    def toward(self, address: Address) -> AddressDialer | None:
         """See ManagerPlace."""
-        return AddressDialer(address, self._tls)
+        is_allowed = may_lead(None, address, with_tls=self._tls is not None)
+        return AddressDialer(address, self._tls) if is_allowed else None
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
         deadline_s = time.monotonic() + timeout_s
-        address = parse_addresses(await asyncio.to_thread(self._look_up, timeout_s))[0]
+        found = await asyncio.to_thread(self._look_up, timeout_s)
         left_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
-        return await AddressDialer(address, self._tls).dial(left_s)
+        try:
+            dialer = AddressDialer(parse_addresses(found)[0], self._tls)
+        except InvalidValue as error:  # no argument of the program
+            raise HostNotReached(f"{found} was looked up: {error.happened}") from error
+        return await dialer.dial(left_s)
 
 
 async def converse(

@@ -141,20 +141,21 @@ class TaskRecovery:
             await asyncio.sleep(min(losses.pause_s(), max(left_s, 0.0)))
             state.attempts += 1
             try:
-                await self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
+                await self._take_up()
                 return
             except LinkLost as lost:
                 losses.note_failed(lost)
 
-    async def _take_up(self, left_s: float) -> None:
+    async def _take_up(self) -> None:
         """Make a new link and put it into the state of the lost one."""
-        state = self._state
-        link = await self._handshake.open_any(min(left_s, state.timeouts.connect_timeout_s))
+        state, losses = self._state, self._losses
+        limit_s = min(losses.attempt_s(), state.timeouts.connect_timeout_s)
+        link = await self._handshake.open_any(limit_s)
         try:
-            await converse(link, resume(state, link.peer), left_s)
-            await converse(link, reopen(state, link.peer), left_s)
+            await converse(link, resume(state, link.peer), losses.attempt_s())
+            await converse(link, reopen(state, link.peer), losses.attempt_s())
             while state.outstanding.must_resume_again:  # a task was cancelled meanwhile
-                await converse(link, resume(state, link.peer), left_s)
+                await converse(link, resume(state, link.peer), losses.attempt_s())
             if state.closing.is_set():
                 raise LinkLost("closed")
             state.outstanding.close_left()

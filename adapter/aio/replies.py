@@ -19,7 +19,6 @@ from adapter.client.conversion import incoming
 from adapter.client.message import Message
 from adapter.client.replies import (
     MODEL,
-    REQUEST,
     SLICE_MS,
     ReplyPlace,
     discarding,
@@ -45,9 +44,8 @@ class TaskReplies:
     async def ask(self, to: Handle, message: MessageData, wait_ms: int, options: int) -> Message:
         """Put a request and wait for its reply. options: of the put. Raises NoReply."""
         refuse_inside(self._channel, to.queue)
-        place, reply = await self._open(), None
+        place, reply = await self._open(message), None
         try:
-            message.reply_to, message.message_type = place.handle.leads_to, REQUEST
             put = put_request(to, [message], None, options)
             done = await perform(self._channel, None, [put], put, PutDone)
             reply = await self._await(place.handle, message.reply_to, done.message_ids[0], wait_ms)
@@ -75,19 +73,21 @@ class TaskReplies:
             if left_ms < SLICE_MS:
                 return None
 
-    async def _open(self) -> ReplyPlace:
-        """Return a queue that has room for the reply to one request more."""
+    async def _open(self, message: MessageData) -> ReplyPlace:
+        """Return a queue that has room for the reply to one request more; the request names it."""
         async with self._lock:
-            place = self._place
-            if place is None or place.is_spent:
+            place = before = self._place
+            if place is None or place.is_spent(message):
                 place = ReplyPlace(self._channel.new_handle(MODEL, c.INPUT))
             if not place.handle.is_open:
                 await open_handle(self._channel, MODEL, c.INPUT, place.handle)
             elif place.must_be_emptied:
                 await self._empty(place)
             self._place = place
-            place.waits += 1
-            return place
+            place.begin(message)
+        if before is not None and before is not place and not before.waits:
+            self._channel.close_soon(before.handle)
+        return place
 
     async def _empty(self, place: ReplyPlace) -> None:
         """Discard late replies."""

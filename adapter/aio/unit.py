@@ -60,9 +60,14 @@ class TaskUnit(UnitBooks):
         await self._channel.room()
         self.check_open()
         request = self._commit_request()
-        self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
-        await self._channel.await_outcomes([request])
-        self._settle(request, UnitState.ACTIVE)
+        try:
+            self._send_commit(request, UnitState.IN_DOUBT)  # so it is, until there is an answer
+            await self._channel.await_outcomes([request])
+            self._settle(request, UnitState.ACTIVE)
+        except BaseException as error:
+            if self._channel.was_interrupted(error):
+                self._leave_commit(request)
+            raise
 
     async def commit_among(self, commits: TaskCommits) -> None:
         """Commit it and do not wait, unless too many commits are in flight among these."""

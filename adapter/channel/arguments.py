@@ -50,6 +50,7 @@ ORIGIN_LENGTH_MAX: Final = 64
 SHOWN_MAX: Final = 200
 """Characters of a wrong value."""
 PROPERTY_TYPES: Final = (bool, int, float, str, bytes, type(None))
+MICROSECONDS: Final = 1_000_000
 
 
 def shown(value: object) -> str:
@@ -83,13 +84,33 @@ def as_body(body: object) -> bytes:
     raise InvalidType(f"a body is bytes or str, not {type(body).__name__}: encode it first")
 
 
+def plain_text(value: str) -> str:
+    """Return text as a str and no subclass of it, as template engines, YAML readers and enums have:
+    the encoder takes no other.
+    """
+    return value if type(value) is str else str.__str__(value)
+
+
+def plain_value(value: object) -> object:
+    """Return a number, text or bytes as such, and of no subclass; anything else as it is."""
+    if type(value) in PROPERTY_TYPES:
+        return value
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    return bytes(value) if isinstance(value, bytes) else value
+
+
 def as_name(name: object, what: str = "queue name") -> str:
     """Take a name."""
     if not isinstance(name, str):
         raise InvalidType(f"a {what} is a str, not {shown(name)}")
     if not name:
         raise InvalidName(f"a {what} has at least one character")
-    return name
+    return plain_text(name)
 
 
 def as_text(name: str, value: object, longest: int | None = None) -> str:
@@ -102,7 +123,7 @@ def as_text(name: str, value: object, longest: int | None = None) -> str:
         raise InvalidOption(f"{name} has at most {longest} characters, not {len(value)}")
     if not value.isascii():
         _check_unicode(name, value)
-    return value
+    return plain_text(value)
 
 
 def _check_unicode(name: str, value: str) -> None:
@@ -240,7 +261,7 @@ def as_delay_ms(value: object) -> int:
     seconds = _seconds("deliver_after", value)
     if not 0 <= seconds <= DELAY_MAX_S:
         raise InvalidOption(f"deliver_after is 0 to {DELAY_MAX_S} seconds, not {shown(value)}")
-    return math.ceil(seconds * 1000)
+    return _milliseconds(seconds)
 
 
 def as_time_ms(value: object, name: str = "deliver_at") -> int:
@@ -254,7 +275,7 @@ def as_time_ms(value: object, name: str = "deliver_at") -> int:
             f"{name} has a time zone, as datetime.now(UTC) + timedelta(hours=1); "
             f"{shown(value)} has none"
         )
-    return max(0, math.ceil((value - EPOCH) / timedelta(milliseconds=1)))
+    return max(0, -((EPOCH - value) // timedelta(milliseconds=1)))
 
 
 def as_wait_ms(timeout: object) -> int:
@@ -267,7 +288,7 @@ def as_wait_ms(timeout: object) -> int:
             f"timeout is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {shown(timeout)}; "
             "None waits without end"
         )
-    return math.ceil(seconds * 1000)
+    return _milliseconds(seconds)
 
 
 def as_delay_s(name: str, value: object) -> float:
@@ -276,6 +297,15 @@ def as_delay_s(name: str, value: object) -> float:
     if not 0 <= seconds <= WAIT_MAX_MS / 1000:
         raise InvalidTimeout(f"{name} is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {shown(value)}")
     return seconds
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return the whole milliseconds that a time takes at least: of 2.007 s 2007.
+
+    A float is not just what was meant: it is rounded to microseconds first, as a timedelta has.
+    """
+    microseconds = round(seconds * MICROSECONDS)
+    return 1 if seconds > 0 == microseconds else -(-microseconds // 1000)
 
 
 def _seconds(name: str, value: object) -> float:
@@ -299,7 +329,9 @@ def as_properties(value: object) -> dict[str, Property] | None:
         raise InvalidProperty(
             f"a message has at most {PROPERTIES_MAX} properties, not {len(value)}"
         )
-    for name, item in value.items():
+    taken: dict[str, Any] = {}
+    for name, given in value.items():
+        item = plain_value(given)
         if not isinstance(name, str) or not name:
             raise InvalidProperty(
                 f"a property's name is a str that is not empty, not {shown(name)}"
@@ -312,7 +344,8 @@ def as_properties(value: object) -> dict[str, Property] | None:
             raise InvalidProperty(
                 f"property {name} is a number of at most 64 bits, not {shown(item)}"
             )
-    return dict(value) or None
+        taken[plain_text(name)] = item
+    return taken or None
 
 
 def as_dead_letter(value: object) -> DeadLetter | None:
@@ -348,11 +381,12 @@ def as_details(value: object) -> Details | None:
     token = given.accounting_token
     if not isinstance(token, (bytes, bytearray, memoryview)):
         raise InvalidType(f"accounting_token of details is bytes, not {shown(token)}")
-    taken: Details = msgspec.structs.replace(given, accounting_token=bytes(token))
+    fields: dict[str, Any] = {"accounting_token": bytes(token)}
     for name in ("appl_type", "offset", "flags", "original_length", "priority_asked"):
-        as_whole(f"{name} of details", getattr(value, name))
+        fields[name] = as_whole(f"{name} of details", getattr(value, name))
     for name in ("identity_data", "origin_data", "put_date_time", "putter"):
-        _as_given_text(f"{name} of details", getattr(value, name))
+        fields[name] = _as_given_text(f"{name} of details", getattr(value, name))
+    taken: Details = msgspec.structs.replace(given, **fields)
     return taken
 
 
@@ -365,7 +399,9 @@ def as_cancel(value: object) -> CancelToken | None:
 
 def as_attributes(name: str, attributes: Mapping[str, object]) -> dict[str, Any]:
     """Take attribute values of a type that some attribute has; the queue manager judges more."""
-    for attribute, value in attributes.items():
+    taken: dict[str, Any] = {}
+    for attribute, given in attributes.items():
+        value = plain_value(given)
         if type(value) not in (bool, int, str):
             raise InvalidAttribute(
                 f"{attribute} takes a bool, int or str, not {shown(value)}", name
@@ -374,4 +410,5 @@ def as_attributes(name: str, attributes: Mapping[str, object]) -> dict[str, Any]
             raise InvalidAttribute(
                 f"{attribute} takes a number of at most 32 bits, not {shown(value)}", name
             )
-    return dict(attributes)
+        taken[plain_text(attribute)] = value
+    return taken

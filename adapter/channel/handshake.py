@@ -26,6 +26,7 @@ from adapter.wire.frames import ServerFrame
 LOOK_UP_S = 0.25
 BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
+NO_ANSWER = "{}: the queue manager does not answer"
 
 ResultT = TypeVar("ResultT")
 
@@ -46,8 +47,8 @@ class Handshake(Introduction):
         super().__init__(queue_manager, application, user, password, channel, token)
         self.places = ManagerPlaces(dialers)
         self._dialing: Dialer | None = None
-        self._greeted: Link | None = None
-        """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
+        self._taken_up: Link | None = None
+        """What is being opened, and the link that is made ready for use: interrupt() ends both."""
         self._is_interrupted = False
 
     @property
@@ -65,7 +66,10 @@ class Handshake(Introduction):
         return Handshake(dialers, queue_manager, *who)
 
     def open_any(self, timeout_s: float) -> Link:
-        """Return a welcomed link to the first place that gives one; LinkLost says why not."""
+        """Return a welcomed link to the first place that gives one; LinkLost says why not.
+
+        interrupt() ends that link too, until its taker calls placed() or let_go().
+        """
         attempts = self.places.attempts()
         while (dialer := attempts.next()) is not None:
             try:
@@ -78,36 +82,46 @@ class Handshake(Introduction):
         raise why_none(attempts.problems, self.queue_manager)
 
     def interrupt(self) -> None:
-        """End what open_any() waits for, now and later; from another thread."""
+        """End what open_any() waits for and what is said on its link, now and later; from another
+        thread.
+        """
         self._is_interrupted = True
-        dialing, greeted = self._dialing, self._greeted
+        dialing, taken_up = self._dialing, self._taken_up
         if dialing is not None:
             dialing.interrupt()
-        if greeted is not None:
-            greeted.shutdown()
+        if taken_up is not None:
+            taken_up.shutdown()
+
+    def placed(self) -> None:
+        """Leave the link of open_any() to the channel, which ends it from now on."""
+        self._taken_up = None
+
+    def let_go(self) -> None:
+        """Close the link of open_any(), which is of no use; nothing, if it was placed."""
+        taken_up, self._taken_up = self._taken_up, None
+        if taken_up is not None:
+            taken_up.close()
 
     def disown(self) -> None:
         """Forget what another thread of the parent was opening when this child was forked."""
-        greeted, self._dialing, self._greeted = self._greeted, None, None
-        if greeted is not None:
-            greeted.disown()
+        taken_up, self._dialing, self._taken_up = self._taken_up, None, None
+        if taken_up is not None:
+            taken_up.disown()
 
     def _open(self, dialer: Dialer, timeout_s: float) -> Link:
         deadline_s = time.monotonic() + timeout_s
         try:
             self._dialing = dialer
-            self._greeted = link = dialer.dial(self.places.limit_s(dialer.place, timeout_s))
+            self._taken_up = link = dialer.dial(self.places.limit_s(dialer.place, timeout_s))
             self._dialing = None
             if self._is_interrupted:  # while there was nothing yet that could be shut down
                 link.shutdown()
             limit_s = self.places.limit_s(link.peer, timeout_s)
             self._welcomed(link, min(deadline_s, time.monotonic() + limit_s))
         except BaseException:
-            if self._greeted is not None:
-                self._greeted.close()
+            self._dialing = None
+            self.let_go()
             raise
-        finally:
-            self._dialing = self._greeted = None
         return link
 
     def _welcomed(self, link: Link, deadline_s: float) -> None:
@@ -116,23 +130,32 @@ class Handshake(Introduction):
 
 
 def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
-    """Return the next frames; LinkLost if none comes in time, or if one says goodbye."""
+    """Return the next frames; LinkLost if none comes in time, or if one says goodbye.
+
+    What comes in time may be no more than signs of life: see converse.
+    """
     while True:
         payloads = link.receive()
         if payloads:
             return frames_of(payloads, link.peer)
         if time.monotonic() > deadline_s:
-            raise LinkLost(f"{link.peer}: the queue manager does not answer")
+            raise LinkLost(NO_ANSWER.format(link.peer))
 
 
 def converse(link: Link, conversation: Conversation[ResultT], deadline_s: float) -> ResultT:
-    """Have a conversation on a link that no other thread uses yet. Raises LinkLost."""
+    """Have a conversation on a link that no other thread uses yet. Raises LinkLost.
+
+    deadline_s: when it ends, whatever comes: another end that only says that it lives would keep
+    the thread for ever.
+    """
     try:
         say = next(conversation)
         while True:
             if say:
                 link.send(say)
             say = conversation.send(receive_until(link, deadline_s))
+            if time.monotonic() > deadline_s:
+                raise LinkLost(NO_ANSWER.format(link.peer))
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 

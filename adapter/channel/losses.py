@@ -27,6 +27,9 @@ STEADY_S = BACK_OFF_MAX_S
 MOVED_MAX = 3
 """Attempts without a pause: two queue managers may each send clients to the other."""
 
+ATTEMPT_S_MIN = 0.1
+"""A queue manager that is there may answer within this, also when the time is nearly over."""
+
 log = logging.getLogger("adapter.client")
 
 
@@ -99,6 +102,12 @@ class Losses:
         """Say how long it is to be tried yet; nothing or less when that time is over."""
         self._trying_s = self._trying_s or time.monotonic()
         return self._trying_s + self._state.timeouts.reconnect_timeout_s - time.monotonic()
+
+    def attempt_s(self) -> float:
+        """Say how long the other end of a new link may take for an answer: no longer than it is to
+        be tried yet, and than silence may last.
+        """
+        return max(min(self.left_s(), self._state.timeouts.silence_s), ATTEMPT_S_MIN)
 
     def give_up(self) -> None:
         """Settle what waits: no link was made in time. Under the channel's lock, if it has one."""

@@ -33,10 +33,10 @@ class RequestBatch:
     """Requests that have their numbers and wait to be encoded.
 
     last, number: the request number and the session number given out last. one_way: those of the
-    unit that get no answer, each behind which request number.
+    unit that get no answer, each behind which request number. asked: how many others are of it.
     """
 
-    __slots__ = ("last", "number", "one_way", "opening", "operations", "requests", "unit")
+    __slots__ = ("asked", "last", "number", "one_way", "opening", "operations", "requests", "unit")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class RequestBatch:
         self.last = last
         self.number = number
         self.opening = opening
+        self.asked = 0
         self.unit: UnitOnWire | None = None
         self.one_way: list[tuple[int, Pending]] = []
 
@@ -132,7 +133,7 @@ class UnansweredRequests:
             opening = self._opening(requests)
             if opening is not None:
                 requests = [opening, *requests]
-        at, number = self.requests, self.session.issued
+        at, number, asked = self.requests, self.session.issued, 0
         operations: Operations = []
         unanswered: list[tuple[int, Pending]] = []
         for request in requests:
@@ -149,7 +150,7 @@ class UnansweredRequests:
                 number += 1
                 request.number = number
             if unit is not None and is_of(request, unit):
-                unit.asked += 1
+                asked += 1
             operations.append((at, request.number, request.command))
         issued = self.session.issued
         if number > issued and number - issued + self.session.unanswered_count > UNANSWERED_MAX:
@@ -158,7 +159,7 @@ class UnansweredRequests:
                 "use several connections"
             )
         batch = RequestBatch(requests, operations, at, number, opening)
-        batch.unit, batch.one_way = unit, unanswered
+        batch.unit, batch.one_way, batch.asked = unit, unanswered, asked
         return batch
 
     def register(self, batch: RequestBatch, sent: bool) -> None:
@@ -179,6 +180,7 @@ class UnansweredRequests:
                 self.units[unit.ident] = unit
                 request.begins = None  # the unit knows its beginning: else they keep each other
         if batch.unit is not None:
+            batch.unit.asked += batch.asked
             for behind, request in batch.one_way:
                 request.handle = self.handles.get(_handle_of(request))
                 batch.unit.keep(behind, request)

@@ -28,11 +28,13 @@ NAMED_MAX: Final = 4
 """Of one answer: more would be tried before the program's own."""
 
 
-def may_lead(by: Address, to: Address) -> bool:
+def may_lead(by: Address | None, to: Address, *, with_tls: bool) -> bool:
     """Whether a program that named one address may be led to another in the same way: a socket of
-    this machine leads over no network in the clear.
+    this machine leads over no network in the clear, and has no TLS. by: None: it is looked up.
     """
-    return not by.path or bool(to.path) or addresses.is_loopback(to.host)
+    if to.path:
+        return not with_tls
+    return by is None or not by.path or addresses.is_loopback(to.host)
 
 
 class ManagerPlace(Protocol):
@@ -45,7 +47,8 @@ class ManagerPlace(Protocol):
     def toward(self, address: Address) -> Any:
         """Return what opens links to another address in the same way, with TLS or without.
 
-        None if the program has not allowed to connect there in this way.
+        None if the program has not allowed to connect there in this way. It raises nothing: what
+        is wrong with the address is no error of the program.
         """
 
 

@@ -79,6 +79,7 @@ class Recovery:
             self._state.closing.wait(attempts.pause_s(error))
         self._receiver.begin(link)
         self._state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
+        self._handshake.placed()
         self._losses.note_made(link)
 
     def lose_silent(self, link: Link) -> None:
@@ -114,7 +115,9 @@ class Recovery:
             link.close()
 
     def interrupt(self) -> None:
-        """End an attempt to connect: the channel is being closed. From any thread."""
+        """End an attempt to connect, up to the last word before the link is in use: the channel is
+        being closed. From any thread.
+        """
         self._handshake.interrupt()
 
     def disown(self) -> None:
@@ -144,29 +147,33 @@ class Recovery:
             state.closing.wait(min(losses.pause_s(), max(left_s, 0.0)))
             state.attempts += 1
             try:
-                self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
+                self._take_up()
                 return
             except LinkLost as lost:
                 losses.note_failed(lost)
         with state.lock:
             state.outstanding.give_up("it was closed meanwhile", ConnectionClosed)
 
-    def _take_up(self, left_s: float) -> None:
+    def _take_up(self) -> None:
         """Make a new link and put it into the state of the lost one."""
-        state = self._state
-        link = self._handshake.open_any(min(left_s, state.timeouts.connect_timeout_s))
+        state, losses = self._state, self._losses
+        limit_s = min(losses.attempt_s(), state.timeouts.connect_timeout_s)
+        link = self._handshake.open_any(limit_s)
         try:
-            converse(link, resume(state, link.peer), time.monotonic() + left_s)
-            converse(link, reopen(state, link.peer), time.monotonic() + left_s)
+            for conversation in (resume, reopen):
+                until_s = time.monotonic() + losses.attempt_s()
+                converse(link, conversation(state, link.peer), until_s)
             self._receiver.begin(link)
             while not self._put_in_place(link):
-                converse(link, resume(state, link.peer), time.monotonic() + left_s)
-            self._losses.report_made(link)
+                until_s = time.monotonic() + losses.attempt_s()
+                converse(link, resume(state, link.peer), until_s)
+            losses.report_made(link)
         except BaseException:
             if state.link is link:  # a signal handler has raised while it was put in place
+                self._handshake.placed()
                 self.lose(link, INTERRUPTED, logging.INFO)
             else:
-                link.close()
+                self._handshake.let_go()
             raise
 
     def _put_in_place(self, link: Link) -> bool:
@@ -179,6 +186,7 @@ class Recovery:
                 return False
             state.outstanding.close_left()
             state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
+            self._handshake.placed()  # in the lock: close() says its last words on it from now on
             self._losses.note_made(link)
             self._sender.send_again(link, time.monotonic(), self._receiver.receive)
         return True

@@ -25,7 +25,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
-from adapter.core.contract.results import Opened, Refused, Result, Subscribed
+from adapter.core.contract.results import Done, Opened, Refused, Result, Subscribed
 from adapter.core.contract.traits import is_durable, is_part_of_unit
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.codec import LENGTH_BYTES
@@ -53,7 +53,7 @@ class Handle:
     """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
 
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
-    queue is another name for it, or the model that it was made from.
+    queue is another name for it, or the model that it was made from. incarnation: of that queue.
     selection: what gets and browses under it are given. opening: what opens it, if it is not a
     queue's name. opened_with: the handle whose opening opens this one too.
     queue_manager: the queue's, if it is not the one of the connection. alternate_user: by whose
@@ -62,7 +62,7 @@ class Handle:
 
     __slots__ = (
         *("is_open", "leads_to", "modes", "number", "opened_with", "opening", "queue"),
-        *("alternate_user", "queue_manager", "refused", "selection"),
+        *("alternate_user", "queue_manager", "refused", "selection", "incarnation"),
     )
 
     def __init__(
@@ -80,6 +80,7 @@ class Handle:
         self.is_open = False
         self.refused: Refused | None = None
         self.leads_to = ""
+        self.incarnation = 0
         self.selection = selection
         self.opening = opening
         self.opened_with = opened_with
@@ -91,6 +92,13 @@ class Handle:
         """The local queue that it was opened for last: what is got by it comes from there."""
         opened = self.opened_with or self
         return opened.leads_to or self.queue
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """The local queue that it was opened for last, and its incarnation: of whose places are
+        those of messages under it. Over another link it may be another.
+        """
+        return self.leads_to or self.queue, self.incarnation
 
 
 class Wake(Protocol):
@@ -237,8 +245,15 @@ def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
 
 def note_queue(request: Pending) -> None:
     """Note which queue an open has led to."""
-    if isinstance(request.answer, Opened | Subscribed) and request.handle is not None:
-        request.handle.leads_to = request.answer.queue
+    answer, handle = request.answer, request.handle
+    if handle is None:
+        return
+    if isinstance(answer, Opened):
+        handle.leads_to, handle.incarnation = answer.queue, answer.incarnation
+    elif isinstance(answer, Subscribed):
+        handle.leads_to = answer.queue
+    elif isinstance(answer, Done):  # the queue of that name, the first one
+        handle.leads_to, handle.incarnation = "", 0
 
 
 _encoder: Final = msgspec.msgpack.Encoder()

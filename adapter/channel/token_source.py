@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from adapter.channel.arguments import shown_error
+from adapter.channel.arguments import plain_text, shown_error
 from adapter.errors import Error, InvalidOption, InvalidType
 from adapter.wire.frames import TOKEN_LENGTH_MAX
 
@@ -80,7 +80,7 @@ def check_token(token: object, what: str) -> str:
     """Return a token without blanks around it. Raises InvalidType, InvalidOption."""
     if not isinstance(token, str):
         raise InvalidType(f"{what} is not a text, but of the type {type(token).__name__}")
-    token = token.strip()
+    token = plain_text(token).strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidOption(f"{what} is no JSON Web Token")
     if len(token) > TOKEN_LENGTH_MAX:

@@ -154,6 +154,7 @@ mqk config check
 The file is the one that `--config` names, else the one that `{variable}` names, else `{file}` in
 the working directory if it is there. An unknown setting or invalid value stops the start; the
 message names the setting and its source. An environment variable that is empty counts as not set.
+For `yes` and `no`, `on` and `off` are taken as well, and in the file `true` and `false`.
 
 For security, an `{file}` found in the working directory cannot set {runs_code}: with
 them librdkafka loads libraries or runs commands. To use them, pass the file with `--config`.

@@ -134,13 +134,15 @@ class Administration:
         replace: if it exists, alter it; its messages stay. Raises QueueExists, InvalidName,
         InvalidAttribute.
         """
-        given = a.as_attributes(a.as_name(name), attributes)
+        name = a.as_name(name)
+        given = a.as_attributes(name, attributes)
         yield from durable(self._channel, c.DefineQueue(name, given, a.as_flag("replace", replace)))
 
     @Verb
     def alter_queue(self, name: str, **attributes: Unpack[QueueDefinition]) -> Steps[None]:
         """Alter a local queue (ALTER QLOCAL). Raises QueueNotFound, InvalidAttribute."""
-        given = a.as_attributes(a.as_name(name), attributes)
+        name = a.as_name(name)
+        given = a.as_attributes(name, attributes)
         yield from durable(self._channel, c.AlterQueue(name, given))
 
     @Verb
@@ -374,12 +376,14 @@ class Administration:
     def _define(
         self, kind: str, name: str, attributes: Mapping[str, object], replace: bool
     ) -> Steps[int]:
-        given = a.as_attributes(a.as_name(name), attributes)
+        name = a.as_name(name)
+        given = a.as_attributes(name, attributes)
         command = c.DefineObject(kind, name, given, a.as_flag("replace", replace))
         return (yield from durable(self._channel, command))
 
     def _alter(self, kind: str, name: str, attributes: Mapping[str, object]) -> Steps[int]:
-        given = a.as_attributes(a.as_name(name), attributes)
+        name = a.as_name(name)
+        given = a.as_attributes(name, attributes)
         return (yield from durable(self._channel, c.AlterObject(kind, name, given)))
 
     def _ask_connections(self, units: bool = False, handles: bool = False) -> Steps[Connections]:

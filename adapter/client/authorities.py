@@ -6,7 +6,7 @@ It knows authorities only by their words; which ones a command needs, the queue 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -195,7 +195,7 @@ class AuthorityAdministration(ChannelRuleAdministration):
             *(a.as_text("profile", profile), a.as_text("object_type", object_type)),
             a.as_text("group", group) or a.as_text("user", user),
             bool(group),
-            of,
+            cast("ac.Selection", a.plain_value(of)),
         )
         return (yield from ask(self._channel, command, AuthorityRecords))
 

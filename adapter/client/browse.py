@@ -79,7 +79,13 @@ class BrowsePlace:
     """How far a browse has come: a lost connection has it begin again at the first message."""
 
     def __init__(self) -> None:
+        self._of: tuple[str, int] | None = None
         self._last: tuple[int, int, int] | None = None
+
+    def note_queue(self, origin: tuple[str, int]) -> None:
+        """Note of which queue an answer is, see Handle.origin: of another nothing was shown."""
+        if origin != self._of:
+            self._of, self._last = origin, None
 
     def is_next(self, delivered: Delivered) -> bool:
         """Whether a message is behind all that were shown; it is shown then."""
@@ -88,6 +94,31 @@ class BrowsePlace:
             return False
         self._last = place
         return True
+
+
+class BrowsePlaces:
+    """How far a browse has come that waits for further messages: a place for each lane, so that
+    what arrives with a higher priority is shown too. They are places of one queue, which a lost
+    connection may have replaced by another of its name.
+    """
+
+    def __init__(self) -> None:
+        self._of: tuple[str, int] | None = None
+        self._seen: dict[int, tuple[int, int, int]] = {}
+
+    def tell(self, command: c.Browse) -> None:
+        """Have a command show what was not shown."""
+        command.seen, command.seen_of = list(self._seen.values()), self._of
+
+    def note_queue(self, origin: tuple[str, int]) -> None:
+        """Note of which queue an answer is, see Handle.origin: of another nothing was shown."""
+        if origin != self._of:
+            self._of = origin
+            self._seen.clear()
+
+    def note_shown(self, delivered: Delivered) -> None:
+        """Note that a message was shown."""
+        self._seen[delivered.lane] = (delivered.lane, delivered.seq, delivered.n)
 
 
 def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessage]:
@@ -111,6 +142,7 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
                 continue  # the cursor is before the first message again; what was shown is not
             if not found:
                 return
+            shown.note_queue(handle.origin)
             yield from map(of.show, filter(shown.is_next, found))
         channel.check_process()
     finally:
@@ -120,25 +152,23 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
 def follow(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, and wait for each further one; -1: without limit.
 
-    It has a position for each lane, so that what arrives with a higher priority is shown too.
     Closing the queue object ends the wait.
     """
     channel = of.context.channel
     handle = of.new_handle(c.BROWSE)
-    seen: dict[int, tuple[int, int, int]] = {}
+    places = BrowsePlaces()
     try:
         open_handle(channel, of.name, c.BROWSE, handle)
         of.handles.add(handle)
         while not of.handles.closing.is_set():
-            positions = list(seen.values())
-            command = c.Browse(
-                handle.number, False, BATCH, *of.wanted, wait_ms=wait_ms, seen=positions
-            )
+            command = c.Browse(handle.number, False, BATCH, *of.wanted, wait_ms=wait_ms)
+            places.tell(command)
             found = _await(channel, handle, command, of.handles)
             if not found:
                 return
+            places.note_queue(handle.origin)
             for delivered in found:
-                seen[delivered.lane] = (delivered.lane, delivered.seq, delivered.n)
+                places.note_shown(delivered)
                 yield of.show(delivered)
         channel.check_process()
     finally:

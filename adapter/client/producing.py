@@ -190,8 +190,6 @@ def topic_refusals(topic: str) -> Iterator[None]:
     try:
         yield
     except InvalidAttribute as error:
-        why = error.happened.removeprefix(f"invalid attribute of object {topic} (").removesuffix(
-            ")"
-        )
+        why = error.detail or error.happened
         has_remedy = "; " in why or ": " in why
         raise InvalidOption(why if has_remedy else f"{why}: name another", topic) from error

@@ -2,7 +2,9 @@
 
 It is made when the first request is put. When the connection is lost the queue is gone, and with it
 the replies that were on their way; the next request names the one that was made in its place.
-A reply that comes when nothing waits for it any more is discarded by a later request.
+A reply that comes when nothing waits for it any more is discarded by a later request. The reply to
+a request has its message id as correlation id. A program may give two requests one id: the second
+one has a temporary queue of its own, where no late reply to the first one comes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ from adapter.client.context import Context
 from adapter.client.conversion import incoming, outgoing
 from adapter.client.message import Message, PutFields, shown_id
 from adapter.core.contract import commands as c
+from adapter.core.contract.answers import (
+    DISCARD,
+    PASS_CORRELATION_ID,
+    PASS_DISCARD_AND_EXPIRY,
+    ids_of_answer,
+)
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import (
@@ -47,23 +55,35 @@ DISCARDED_AT_ONCE = 2 * LATE_MAX
 class ReplyPlace:
     """A temporary queue for replies. waits: how many requests have no reply yet. late: how many
     ended without one since the queue was last emptied: their replies may come all the same, and
-    would fill it.
+    would fill it. given: the ids that programs gave to requests whose replies come there.
     """
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
         self.waits = 0
         self.late = 0
+        self.given: set[bytes] = set()
 
     @property
     def must_be_emptied(self) -> bool:
         """Whether late replies may be on it, and nothing else."""
         return self.late >= LATE_MAX and not self.waits
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether another queue is to be made: late replies may be on it, among others."""
-        return self.late >= LATE_AMONG_OTHERS_MAX
+    def is_spent(self, message: MessageData) -> bool:
+        """Whether another queue is to be made for the reply to a request: late replies may be on
+        this one, among others, or one with the id that the program has given this request.
+        """
+        is_full = max(self.late, len(self.given)) >= LATE_AMONG_OTHERS_MAX
+        return is_full or message.message_id in self.given
+
+    def begin(self, message: MessageData) -> None:
+        """Note that a request begins, and have its reply come here, with its id."""
+        self.waits += 1
+        if message.message_id.strip(b"\0"):
+            self.given.add(message.message_id)
+        message.reply_to, message.reply_to_queue_manager = self.handle.leads_to, ""
+        message.message_type = REQUEST
+        message.report &= ~PASS_CORRELATION_ID  # the reply would have another one
 
     def end(self, *, has_reply: bool) -> None:
         """Note that a request has ended."""
@@ -95,9 +115,8 @@ class ReplyQueue:
         refuse_inside(self._channel, to.queue)
         if cancel is not None and cancel.is_cancelled:
             raise NoReply("the token was cancelled before the request was put", to.queue)
-        place, reply = self._open(), None
+        place, reply = self._open(message), None
         try:
-            message.reply_to, message.message_type = place.handle.leads_to, REQUEST
             put = put_request(to, [message], None, options)
             done = perform(self._channel, None, [put], put, PutDone)
             reply = self._await(
@@ -155,20 +174,22 @@ class ReplyQueue:
         except QueueNotFound as error:
             raise loss_of(queue) from error
 
-    def _open(self) -> ReplyPlace:
-        """Return a queue that has room for the reply to one request more."""
+    def _open(self, message: MessageData) -> ReplyPlace:
+        """Return a queue that has room for the reply to one request more; the request names it."""
         self._channel.refuse_reentry(self._lock)
         with self._lock:
-            place = self._place
-            if place is None or place.is_spent:
+            place = before = self._place
+            if place is None or place.is_spent(message):
                 place = ReplyPlace(self._channel.new_handle(MODEL, c.INPUT))
             if not place.handle.is_open:
                 open_handle(self._channel, MODEL, c.INPUT, place.handle)
             elif place.must_be_emptied:
                 self._empty(place)
             self._place = place
-            place.waits += 1
-            return place
+            place.begin(message)
+        if before is not None and before is not place and not before.waits:
+            self._channel.close_soon([before.handle])
+        return place
 
     def _empty(self, place: ReplyPlace) -> None:
         """Discard late replies."""
@@ -235,7 +256,7 @@ def outgoing_request(
 
 def address_reply(message: object, fields: PutFields) -> tuple[str, str]:
     """Return the queue, and its queue manager, that a reply to a message goes to; fill in what the
-    put of the reply does not say itself.
+    put of the reply does not say itself, as the report options of the message have it.
 
     Raises InvalidOption if the message asks for none.
     """
@@ -246,6 +267,14 @@ def address_reply(message: object, fields: PutFields) -> tuple[str, str]:
             f"message {shown_id(message.message_id)} names no queue for a reply: it is not a "
             "request"
         )
-    fields.setdefault("correlation_id", message.message_id)
+    about = message.report, message.message_id, message.correlation_id
+    passed_id, correlation_id = ids_of_answer(*about)
+    fields.setdefault("correlation_id", correlation_id)
     fields.setdefault("message_type", REPLY)
+    if passed_id:
+        fields.setdefault("message_id", passed_id)
+    if message.report & PASS_DISCARD_AND_EXPIRY:
+        fields.setdefault("report", message.report & DISCARD)
+        if message.expires_at is not None and "expiry_s" not in fields:
+            fields.setdefault("expires_at", message.expires_at)
     return message.reply_to, message.reply_to_queue_manager

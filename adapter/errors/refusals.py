@@ -35,6 +35,6 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
     if detail and detail != happened:
         happened = f"{happened} ({detail})"
     error = case.error(f"{happened}: {case.remedy}", name)
-    error.happened, error.remedy = happened, case.remedy
+    error.happened, error.remedy, error.detail = happened, case.remedy, detail
     error.refused = Reason(reason)
     return error

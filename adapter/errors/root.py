@@ -33,7 +33,8 @@ class Error(Exception):
 
     messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
     the queue manager refused, if it was that. happened, remedy: the text in two, where it was
-    refused: a face may name the remedy in its own words. units_failed: if commits in flight failed,
+    refused: a face may name the remedy in its own words. detail: what the queue manager said of it
+    besides, which happened repeats. units_failed: if commits in flight failed,
     every unit that did, the first one's error being this.
     """
 
@@ -50,7 +51,7 @@ class Error(Exception):
         self.messages_put = 0
         self.units_failed: list[UnitFailure] = []
         self.refused: Reason | None = None
-        self.happened, self.remedy = text, ""
+        self.happened, self.remedy, self.detail = text, "", ""
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"

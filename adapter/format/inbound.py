@@ -18,6 +18,7 @@ record is on.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -75,16 +76,26 @@ def _flag(text: str) -> bool:
 
 
 def _properties(text: str) -> dict[str, Any]:
-    found = json.loads(text)
+    found = json.loads(text, parse_constant=_no_json)
     if not isinstance(found, dict):
         raise ValueError("it is a JSON object")
     for name, value in found.items():
         if not isinstance(value, str | int | float | None):
             raise ValueError(f"property {name!a} is not text, a number, true, false or null")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"property {name!a} is too large a number")
         for half in (name, value):
             if isinstance(half, str):
                 half.encode()  # JSON can say half a character; UnicodeError is a ValueError
     return found
+
+
+def _no_json(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _json_of(properties: object) -> str:
+    return json.dumps(properties, allow_nan=False)
 
 
 def _yes_no(value: object) -> str:
@@ -109,7 +120,7 @@ FIELDS: Mapping[str, HeaderField] = {
         HeaderField("reply_to_queue_manager", str),
         HeaderField("user", str),
         HeaderField("application", str),
-        HeaderField("properties", _properties, json.dumps),
+        HeaderField("properties", _properties, _json_of),
     )
 }
 PERSISTENT = "persistent"

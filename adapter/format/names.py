@@ -39,11 +39,11 @@ def _escape(character: str, dots: bool) -> str:
     return short or "".join(f"-x{byte:02x}" for byte in character.encode())
 
 
-def unescape(text: str) -> str:
-    """Undo escape; ValueError for what escape never writes."""
+def unescape(text: str, *, dots: bool = False) -> str:
+    """Undo escape with these dots; ValueError for what that never writes, as nothing is."""
     parts = re.split(r"(-.)", _HEX_ESCAPE.sub(_unhex, text))
     name = "".join(_UNESCAPES.get(part, part) for part in parts)
-    if text not in (escape(name), escape(name, dots=True)):
+    if not name or text != escape(name, dots=dots):
         raise ValueError(f"{text!r} is not how any name is written")
     return name
 
@@ -77,7 +77,7 @@ def parse_ledger_topic(topic: str, prefix: str = PREFIX) -> str | None:
     if parts[:1] + parts[2:] != [prefix, "ledger"]:
         return None
     try:
-        return unescape(parts[1])
+        return unescape(parts[1], dots=True)
     except ValueError:
         return None
 
@@ -130,7 +130,7 @@ def parse_inbound_topic(topic: str, prefix: str = PREFIX) -> str | None:
     if parts[:1] + parts[2:3] != [prefix, "in"] or len(parts) > 4:
         return None
     try:
-        return unescape(parts[3]) if len(parts) == 4 else ""
+        return unescape(parts[3], dots=True) if len(parts) == 4 else ""
     except ValueError:
         return None
 
@@ -148,6 +148,9 @@ def parse_queue_topic(topic: str, prefix: str = PREFIX) -> tuple[str, str, int]:
         incarnation = int(mark[1]) if mark else 0
         if incarnation > INCARNATION_MAX:
             raise ValueError(f"no queue has the incarnation {incarnation}")
-        return unescape(match["manager"]), unescape(queue), incarnation
+        found = unescape(match["manager"], dots=True), unescape(queue), incarnation
+        if queue_topic(*found, prefix=prefix) != topic:
+            raise ValueError(f"the topic of that queue is {queue_topic(*found, prefix=prefix)!r}")
     except ValueError as error:
         raise NotAQueueTopic(f"{topic!r} is not the topic of a queue: {error}") from error
+    return found

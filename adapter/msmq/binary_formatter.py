@@ -18,8 +18,11 @@ HEADER = struct.pack("<Biiii", 0, 1, -1, 1, 0)
 """SerializedStreamHeader: the root is object 1, version 1.0."""
 SYSTEM_CLASS = 4  # SystemClassWithMembersAndTypes
 OBJECT_STRING = 6
+MEMBER_REFERENCE = 9
 OBJECT_NULL = 10
 MESSAGE_END = 11
+NULLS_256 = 13  # ObjectNullMultiple256
+NULLS = 14  # ObjectNullMultiple
 ARRAY_PRIMITIVE = 15
 ARRAY_STRING = 17
 ROOT = struct.pack("<i", 1)
@@ -32,13 +35,17 @@ PRIMITIVES = {
 }  # fmt: skip
 """PrimitiveTypeEnumeration: class and layout by number."""
 LENGTH_BYTES_MAX = 5
+NULLS_MAX = 65_536
+"""Items of an array whose body is shorter than that: a record of six bytes may stand for any number
+of nulls.
+"""
 END = bytes((MESSAGE_END,))
 
 
 class BinaryMessageFormatter:
     """Basic values in the format of .NET's BinaryFormatter, and nothing else of it.
 
-    Written and read: str, bytes, bool, int of up to 64 bits, float, None and lists of str.
+    Written and read: str, bytes, bool, int of up to 64 bits, float, None and lists of str and None.
     """
 
     def write(self, value: Any) -> tuple[bytes, int]:
@@ -56,12 +63,14 @@ class BinaryMessageFormatter:
         if isinstance(value, bytes | bytearray | memoryview):
             body = bytes(value)
             return struct.pack("<BiiB", ARRAY_PRIMITIVE, 1, len(body), BYTE) + body
-        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-            items = b"".join(_string(number, item) for number, item in enumerate(value, 2))
+        if isinstance(value, list | tuple) and all(isinstance(i, str | None) for i in value):
+            items = b"".join(_item(number, item) for number, item in enumerate(value, 2))
             return struct.pack("<Bii", ARRAY_STRING, 1, len(value)) + items
         kind = _primitive(value)
         if kind is None:
-            raise cannot_write(self, value, "a value of a basic type, bytes or a list of str")
+            raise cannot_write(
+                self, value, "a value of a basic type, bytes or a list of str and None"
+            )
         name, layout = PRIMITIVES[kind]
         head = bytes((SYSTEM_CLASS,)) + ROOT + _text(name) + ROOT + _text("m_value")
         return head + bytes((0, kind)) + struct.pack(layout, value)
@@ -72,7 +81,7 @@ class BinaryMessageFormatter:
             raise cannot_read(self, body_type, "it does not begin as a stream of BinaryFormatter")
         try:
             return _Reader(body, len(HEADER)).value()
-        except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+        except (struct.error, LookupError, UnicodeDecodeError, ValueError) as error:
             raise cannot_read(self, body_type, str(error)) from error
 
 
@@ -84,6 +93,10 @@ def _primitive(value: object) -> int | None:
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return 8 if -(2**31) <= value < 2**31 else 9
     return None
+
+
+def _item(number: int, value: str | None) -> bytes:
+    return bytes((OBJECT_NULL,)) if value is None else _string(number, value)
 
 
 def _string(number: int, value: str) -> bytes:
@@ -106,6 +119,8 @@ class _Reader:
     def __init__(self, body: bytes, at: int) -> None:
         self._body = body
         self._at = at
+        self._texts: dict[int, str] = {}
+        """Those that were read, by their numbers: .NET writes the same object once."""
 
     def value(self) -> Any:
         kind = self._number("<B")
@@ -117,7 +132,7 @@ class _Reader:
         if kind == ARRAY_PRIMITIVE:
             return self._bytes()
         if kind == ARRAY_STRING:
-            return [self._item() for _ in range(self._count())]
+            return self._items(self._count(NULLS_MAX))
         if kind == SYSTEM_CLASS and number == 1:
             return self._primitive()
         raise ValueError(f"record {kind} is an object of a class, which is not read for safety")
@@ -132,14 +147,29 @@ class _Reader:
             raise ValueError(f"class {name} is not read, for safety")
         return self._number(layout)
 
-    def _item(self) -> str | None:
-        kind = self._number("<B")
+    def _items(self, count: int) -> list[str | None]:
+        items: list[str | None] = []
+        while len(items) < count:
+            kind = self._number("<B")
+            if kind == OBJECT_STRING:
+                number = self._number("<i")
+                items.append(self._texts.setdefault(number, self._text()))
+            elif kind == MEMBER_REFERENCE:
+                items.append(self._texts[self._number("<i")])
+            else:
+                items += [None] * self._nulls(kind, count - len(items))
+        return items
+
+    def _nulls(self, kind: int, most: int) -> int:
+        """Return for how many nulls a record stands."""
         if kind == OBJECT_NULL:
-            return None
-        if kind != OBJECT_STRING:
+            return 1
+        if kind not in (NULLS_256, NULLS):
             raise ValueError(f"record {kind} is not a text")
-        self._number("<i")
-        return self._text()
+        count: int = self._number("<B" if kind == NULLS_256 else "<i")
+        if not 0 < count <= most:
+            raise ValueError(f"{count} nulls where there are {most} items more")
+        return count
 
     def _bytes(self) -> bytes:
         length = self._count()
@@ -148,9 +178,9 @@ class _Reader:
             raise ValueError("an array of other values than bytes and texts")
         return self._take(length)
 
-    def _count(self) -> int:
+    def _count(self, least_bound: int = 0) -> int:
         count: int = self._number("<i")
-        if not 0 <= count <= len(self._body):
+        if not 0 <= count <= max(len(self._body), least_bound):
             raise ValueError(f"an array of {count} items")
         return count
 

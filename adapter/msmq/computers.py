@@ -26,8 +26,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import ComputerFound
 from adapter.errors import Error
 from adapter.msmq.errors import as_msmq
-
-HERE = "."
+from adapter.msmq.names import HERE
 
 
 class ComputerChannel(Channel):

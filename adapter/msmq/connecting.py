@@ -20,6 +20,7 @@ from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
 from adapter.msmq.host import Host
+from adapter.msmq.names import HERE, is_local_address
 from adapter.network.dialing import dialers_by
 
 COMPUTER_LENGTH_MAX = 255
@@ -43,7 +44,8 @@ def connect(
     """Connect to a queue manager, as a program on a computer of MSMQ.
 
     address, user, password, token, tls, application: as of adapter.connect(). computer: the
-    program's; None: the queue manager's own, so that its queues are local. A lost connection is
+    program's; None, a dot, localhost and addresses of this machine: the queue manager's own, so
+    that its queues are local. A lost connection is
     made again, for at most reconnect_timeout_s, and what was asked is then done once. wait_s: as of
     adapter.connect().
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
@@ -86,6 +88,8 @@ def connect_by(
     with a.plain_errors():
         handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     own = a.as_text("computer", computer, COMPUTER_LENGTH_MAX)
+    if own == HERE or is_local_address(own):
+        own = ""  # as everywhere else they are no name of a computer, but mean the own one
 
     def connect_other(dialer: Dialer, found: ComputerFound) -> ComputerChannel:
         other = handshake.elsewhere([dialer], found.queue_manager)

@@ -107,6 +107,15 @@ TEXTS: dict[Reason, ErrorText] = {
         "check its name, and that its queue manager has been started on the same Kafka",
     ),
 }
+LOST_TRANSACTION = ErrorText(
+    "transaction {name} was aborted: its connection was lost, or a call in it was interrupted",
+    TEXTS[Reason.BACKED_OUT].remedy,
+)
+"""For a unit that the queue manager has refused nothing of. {name}: the transaction."""
+ENDED_TRANSACTION = ErrorText(
+    "the transaction has ended, or the outcome of its commit is unknown",
+    "ask outcome() what became of it, or begin another",
+)
 ILLEGAL_FORMAT_NAME = ErrorText(
     "invalid format name of a queue: {name}", "use DIRECT=OS:COMPUTER\\private$\\NAME"
 )

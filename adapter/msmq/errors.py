@@ -12,12 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from adapter import errors
+from adapter.core.contract.format_names import is_format_name
 from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from adapter.msmq import identifiers
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.error_texts import ILLEGAL_FORMAT_NAME, TEXTS, ErrorText
+from adapter.msmq.error_texts import (
+    ENDED_TRANSACTION,
+    ILLEGAL_FORMAT_NAME,
+    LOST_TRANSACTION,
+    TEXTS,
+    ErrorText,
+)
 
 
 class MessageQueueException(Error):
@@ -196,19 +203,37 @@ def translate(error: Error, name: str = "", computer: str = "") -> Error:
         return error
     if isinstance(error, errors.InvalidValue) and error.refused is None:
         return error  # an argument, which is a ValueError as in .NET
+    if isinstance(error, errors.BackedOut) and error.refused is None:
+        return _lost_transaction(error, name)
+    if isinstance(error, errors.UnitEnded) and error.refused is None:
+        text = f"{ENDED_TRANSACTION.happened}: {ENDED_TRANSACTION.remedy}"
+        return MessageQueueException(Code.TRANSACTION_SEQUENCE, text, name)
     code = CODES[error.refused] if error.refused is not None else _code_of(error)
     text, unit = error.text, b""
-    if error.refused is Reason.ILLEGAL_QUEUE_PATH and "=" in (name or error.object_name):
+    if error.refused is Reason.ILLEGAL_QUEUE_PATH and is_format_name(name or error.object_name):
         code, text = Code.ILLEGAL_FORMATNAME, _sentence(error, ILLEGAL_FORMAT_NAME, name)
     elif error.refused in TEXTS:
         text = _sentence(error, TEXTS[error.refused], name)
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id
-        text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"
+        of = f", computer={computer!r}" if computer else ""
+        asked = f"outcome(transaction_id{of})"
+        text = f"it is not known whether this was done: ask {asked} for the transaction ({text})"
     elif computer and code is Code.SERVICE_NOT_AVAILABLE:
         code = Code.REMOTE_MACHINE_NOT_AVAILABLE
         text = f"computer {computer} is not available: {text}"
     return MessageQueueException(code, text, name or error.object_name, identifiers.shown(unit))
+
+
+def _lost_transaction(error: errors.BackedOut, name: str) -> MessageQueueException:
+    """Return the error for a unit that the connection has lost. Its name is the id, if known."""
+    try:
+        ident = identifiers.shown(bytes.fromhex(error.object_name))
+    except ValueError:
+        ident = ""
+    happened = LOST_TRANSACTION.happened.format(name=ident).replace("  ", " ")
+    text = f"{'' if ident else 'the '}{happened}: {LOST_TRANSACTION.remedy}"
+    return MessageQueueException(Code.TRANSACTION_SEQUENCE, text, name or ident)
 
 
 def _sentence(error: Error, text: ErrorText, name: str) -> str:

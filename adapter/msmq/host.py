@@ -11,6 +11,7 @@ from adapter.channel.closing import Closing
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract import msmq as c
+from adapter.core.contract.format_names import is_format_name
 from adapter.core.contract.results import Done, UnitOutcome, UnitState
 from adapter.msmq import identifiers, requests
 from adapter.msmq.computers import ComputerConnections, QueueRoute
@@ -89,7 +90,7 @@ class Host(Closing):
         Raises InvalidOperationError for a format name, as System.Messaging does.
         """
         name = self._name_sent(path)
-        if "=" in name:
+        if is_format_name(name):
             raise InvalidOperationError(
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
             )
@@ -151,11 +152,19 @@ class Host(Closing):
             )
         return route
 
-    def outcome(self, transaction_id: str) -> UnitState:
-        """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""
+    def outcome(self, transaction_id: str, computer: str | None = None) -> UnitState:
+        """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown".
+
+        computer: whose queue manager had the transaction, as its `computer` says; None: the host's
+        own, and those of other computers to which this host is connected. Of a transaction in which
+        nothing was sent and received nothing is recorded: it is "backed out" or "unknown", also if
+        it was committed. Raises MessageQueueException: MACHINE_NOT_FOUND,
+        REMOTE_MACHINE_NOT_AVAILABLE.
+        """
         identifier = identifiers.as_message_id("transaction_id", transaction_id)
         ident = a.as_unit_id(identifier)
-        states = (self._outcome(channel, ident) for channel in self.computers.channels)
+        channels = self.computers.channels if not computer else [self._at(computer).channel]
+        states = (self._outcome(channel, ident) for channel in channels)
         return next((state for state in states if state != "unknown"), "unknown")
 
     def _outcome(self, channel: Channel, ident: bytes) -> UnitState:

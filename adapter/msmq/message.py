@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+from uuid import UUID
 
 from adapter.channel import plain_arguments as a
 from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
@@ -19,14 +22,25 @@ from adapter.msmq import identifiers
 from adapter.msmq import variants as vt
 from adapter.msmq.enumerations import AcknowledgeTypes, Acknowledgment, MessagePriority, MessageType
 from adapter.msmq.errors import InvalidOperationError
-from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import BytesFormatter, MessageFormatter
-from adapter.msmq.names import as_queue_name
+from adapter.msmq.names import (
+    IsKnown,
+    absolute,
+    as_queue_name,
+    here_as_dot,
+    is_of_several,
+    no_computer,
+)
 from adapter.msmq.property_names import KnownProperties, unknown_property
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
 LABEL_LENGTH_MAX = 249  # MQ_MAX_MSG_LABEL_LEN, less the end
 TIME_MAX_S = 2**31 - 1
+QUEUES = frozenset({"administration_queue", "response_queue", "dead_letter_queue"})
+IMMUTABLE = (
+    str, bytes, int, float, Decimal, datetime, timedelta, UUID, Enum, type(None)
+)  # fmt: skip
+"""Values that a program cannot change where they are."""
 TIMES = frozenset({"time_to_be_received", "time_to_reach_queue"})
 FOUR_DAYS = timedelta(milliseconds=h.TTRQ_DEFAULT_MS)
 ValueT = TypeVar("ValueT")
@@ -69,6 +83,8 @@ class Property(ReadOnly[ValueT]):
 
     def __set__(self, message: Message, value: Any) -> None:
         message.__dict__[self._name] = self._check(self._name, value)
+        message._unread -= {self._name}
+        message._as_received -= {self._name}
 
 
 def _priority(name: str, value: object) -> MessagePriority:
@@ -86,6 +102,14 @@ def _queue(name: str, value: object) -> str:
     if value is None or value == "":
         return ""
     return as_queue_name(getattr(value, "path", value), name)
+
+
+def _one_queue(name: str, value: object) -> str:
+    """Take one queue, where several may not be meant."""
+    queue = _queue(name, value)
+    if is_of_several(queue):
+        raise WrongArgument(f"{name} is one queue, not several separated by commas: {queue}")
+    return queue
 
 
 def _time(name: str, value: object) -> timedelta | None:
@@ -129,6 +153,10 @@ class Message(KnownProperties):
     _what = "a message"
     _own_attributes = frozenset({"formatter", "unit_received_in"})
 
+    _unread: frozenset[str] = frozenset()
+    _as_received: frozenset[str] = frozenset()
+    """Queues that another program has named: a dot in them is the first sender's computer."""
+
     label = Property("", lambda name, value: a.as_text(name, value, LABEL_LENGTH_MAX))
     priority = Property(MessagePriority.NORMAL, _priority)
     recoverable = Property(False, a.as_flag)
@@ -136,8 +164,8 @@ class Message(KnownProperties):
         "", lambda name, value: identifiers.shown(identifiers.as_message_id(name, value))
     )
     response_queue = Property("", _queue)
-    administration_queue = Property("", _queue)
-    dead_letter_queue = Property("", _queue)
+    administration_queue = Property("", _one_queue)
+    dead_letter_queue = Property("", _one_queue)
     acknowledge_type = Property(AcknowledgeTypes.NONE, _acknowledge)
     use_dead_letter_queue = Property(False, a.as_flag)
     use_journal_queue = Property(False, a.as_flag)
@@ -164,8 +192,9 @@ class Message(KnownProperties):
         self, body: Any = None, formatter: MessageFormatter | None = None, **properties: Any
     ) -> None:
         """formatter: None is that of the queue it is sent to. properties: as named above."""
-        self._unread: frozenset[str] = frozenset()
         self._raw: tuple[bytes, int] | None = None
+        self._reader: MessageFormatter | None = None
+        """What has read the value from _raw."""
         self._value = body
         self._has_value = True
         self.unit_received_in: Unit | None = None
@@ -200,14 +229,13 @@ class Message(KnownProperties):
             formatter = self.formatter or XmlMessageFormatter()
             if kind == vt.VT_BYTES:
                 formatter = BytesFormatter()
-            no_body = not body and kind == vt.VT_EMPTY  # as a body of None is sent
-            value = None if no_body else formatter.read(body, kind)
-            self._value, self._has_value = value, True
+            self._reader = formatter
+            self._value, self._has_value = _read(formatter, body, kind), True
         return self._value
 
     @body.setter
     def body(self, value: Any) -> None:
-        self._value, self._has_value, self._raw = value, True, None
+        self._value, self._has_value, self._raw, self._reader = value, True, None, None
         self._unread -= {"body"}
 
     @property
@@ -223,14 +251,27 @@ class Message(KnownProperties):
         return self.encode_body(None)[1]
 
     def encode_body(self, formatter: MessageFormatter | None) -> tuple[bytes, int]:
-        """Return body and type, by the message's own formatter, or this one."""
-        if self._raw is not None:
+        """Return body and type, by the message's own formatter, or this one. A body that was
+        received stays as it is, unless the program has changed the value that it read.
+        """
+        if self._raw is not None and not self._is_changed(self._raw):
             return self._raw
         if self._value is None and self.formatter is None:
             return b"", vt.VT_EMPTY
         if isinstance(self._value, bytes | bytearray | memoryview):
             return BytesFormatter().write(self._value)
-        return (self.formatter or formatter or XmlMessageFormatter()).write(self._value)
+        return _written(self.formatter or formatter or XmlMessageFormatter(), self._value)
+
+    def _is_changed(self, raw: tuple[bytes, int]) -> bool:
+        """Whether the value that was read is another one now: a list or Struct may be."""
+        reader = self._reader
+        if reader is None or isinstance(self._value, IMMUTABLE):
+            return False
+        found = _read(reader, *raw)
+        try:
+            return reader.write(found) != reader.write(self._value)
+        except Exception:  # noqa: BLE001 -- of a formatter that only reads, or no value to write
+            return bool(found != self._value)
 
     def set_properties(self) -> dict[str, Any]:
         """Return the properties that the program has set."""
@@ -244,23 +285,40 @@ class Message(KnownProperties):
     def copy(self) -> Message:
         """Return a message to be sent, with this body and what a sender may set.
 
-        Its times to live begin anew.
+        Its times to live begin anew. Queues that it names are those of its first sender: they have
+        the name of that computer in place of a dot.
         """
         copy = Message(formatter=self.formatter)
         copy._raw, copy._has_value = self.encode_body(None), False
+        copy._unread = self._unread
         for name, value in self.set_properties().items():
-            if name not in TIMES:
-                setattr(copy, name, value)
+            if name not in TIMES:  # what another client has written is not checked again
+                copy.__dict__[name] = self._name_queue(name) if name in QUEUES else value
         return copy
+
+    def _name_queue(self, name: str) -> str:
+        """Return the name of a queue for another sender."""
+        queue: str = self.__dict__.get(name, "")
+        source = self.__dict__.get("source_computer", "")
+        return absolute(queue, source) if name in self._as_received else queue
 
     def sent_as(self, identifier: bytes) -> None:
         """Note the id that the queue manager has given it."""
         self.__dict__["id"] = identifiers.shown(identifier)
+        self._unread -= {"id"}
 
-    def to_data(self, formatter: MessageFormatter | None = None) -> MessageData:
-        """Return the message of core."""
-        for name in sorted(self._unread):
-            self.check_read(name)
+    def to_data(
+        self, formatter: MessageFormatter | None = None, is_known: IsKnown = no_computer
+    ) -> MessageData:
+        """Return the message of core. is_known: see here_as_dot(): names of queues are those of the
+        sender's machine, and are sent with a dot; those of a message that was received are the
+        first sender's, and have the name of that computer.
+
+        Properties that a filter has left out are sent as if they had not been set. Raises
+        InvalidOperationError if the body is one of them.
+        """
+        if self._unread:
+            return self._without_unread().to_data(formatter, is_known)
         body, kind = self.encode_body(formatter)
         reach, receive = self.time_to_reach_queue, self.time_to_be_received
         header = h.MsmqHeader(
@@ -271,9 +329,9 @@ class Message(KnownProperties):
             acknowledge=int(self.acknowledge_type),
             journal=h.DEAD_LETTER * self.use_dead_letter_queue + h.JOURNAL * self.use_journal_queue,
             recoverable=self.recoverable,
-            administration_queue=self.administration_queue,
-            response_queue=self.response_queue,
-            dead_letter_queue=self.dead_letter_queue,
+            administration_queue=here_as_dot(self._name_queue("administration_queue"), is_known),
+            response_queue=here_as_dot(self._name_queue("response_queue"), is_known),
+            dead_letter_queue=here_as_dot(self._name_queue("dead_letter_queue"), is_known),
             reach_ms=-1 if reach is None else _in_ms(reach),
         )
         return MessageData(
@@ -284,8 +342,37 @@ class Message(KnownProperties):
             msmq=header,
         )
 
+    def _without_unread(self) -> Message:
+        self.check_read("body")
+        read = Message(formatter=self.formatter)
+        read._raw, read._value, read._has_value = self._raw, self._value, self._has_value
+        read._reader = self._reader
+        for name, value in self.set_properties().items():
+            if name not in self._unread:
+                read.__dict__[name] = self._name_queue(name) if name in QUEUES else value
+        return read
+
     def __repr__(self) -> str:
         return f"<Message {self.__dict__.get('id', '')} {self.__dict__.get('label', '')!r}>"
+
+
+def _read(formatter: MessageFormatter, body: bytes, kind: int) -> Any:
+    """Return the value of a body; None of none, as a body of None is sent."""
+    return None if not body and kind == vt.VT_EMPTY else formatter.read(body, kind)
+
+
+def _written(formatter: MessageFormatter, value: Any) -> tuple[bytes, int]:
+    """Return what a formatter writes, checked: it may be a program's own, and the queue manager
+    ends the connection at a message that it cannot read, with all that is pending.
+    """
+    written = formatter.write(value)
+    match written:
+        case (bytes() | bytearray() | memoryview() as body, int(kind)) if 0 <= kind < 2**32:
+            return bytes(body), int(kind)
+    raise InvalidOperationError(
+        f"{type(formatter).__name__}.write() returned {str(written)[:100]!r}: let it return the "
+        "body as bytes and its type, 0 to 4,294,967,295"
+    )
 
 
 def _in_ms(time: timedelta) -> int:
@@ -298,16 +385,18 @@ def _when(time_ms: int) -> datetime | None:
 
 def incoming(
     delivered: Delivered,
-    formatter: MessageFormatter,
-    wanted: MessageReadPropertyFilter,
+    formatter: MessageFormatter | None,
+    unread: frozenset[str] = frozenset(),
     unit: Unit | None = None,
 ) -> Message:
-    """Return the message that a program has received or peeked at. unit: in which."""
+    """Return the message that a program has received or peeked at. unread: the properties that
+    its filter leaves out. unit: in which.
+    """
     data = delivered.message
     header = data.msmq or h.MsmqHeader()
     message = Message(formatter=formatter)
     message._raw, message._has_value = (data.body, header.body_type), False
-    message._unread = wanted.unread()
+    message._unread, message._as_received = unread, QUEUES
     message.unit_received_in = unit
     message.__dict__.update(_set_by_sender(data, header))
     message.__dict__.update(_set_by_manager(delivered, header))

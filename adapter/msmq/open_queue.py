@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
@@ -36,6 +36,7 @@ from adapter.msmq.permissions import QueuePermissions
 from adapter.msmq.transaction import Transaction, resolve
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
+_READS = QueueAccessMode.RECEIVE | QueueAccessMode.PEEK
 _ENOUGH_FOR = {
     QueueAccessMode.SEND: QueueAccessMode.SEND,
     QueueAccessMode.MOVE: QueueAccessMode.MOVE | QueueAccessMode.RECEIVE,
@@ -45,6 +46,7 @@ _ENOUGH_FOR = {
 """What a queue is open for, by the access that an operation needs: any of it is enough."""
 
 
+ValueT = TypeVar("ValueT")
 OpenHandles = dict[tuple[QueueAccessMode, Channel], Handle]
 """What a queue object has open, by access and connection."""
 
@@ -77,9 +79,11 @@ class OpenMessageQueue(QueuePermissions, Closing):
         self._lock = new_lock()
         self._cursor_numbers = itertools.count(1)
         self._closed = Flag()
-        self.formatter: MessageFormatter = XmlMessageFormatter()
-        self.message_read_property_filter = MessageReadPropertyFilter()
-        self.default_properties_to_send = Message()
+        self._known: dict[str, bool] = {}
+        """Of the names of this machine, which messages may name."""
+        self._formatter: MessageFormatter | None = XmlMessageFormatter()
+        self._filter = MessageReadPropertyFilter()
+        self._defaults = Message()
         if not is_lazy:
             self._open_at_once()
 
@@ -96,6 +100,38 @@ class OpenMessageQueue(QueuePermissions, Closing):
             self._reading(peeks=True)
 
     @property
+    def formatter(self) -> MessageFormatter | None:
+        """What writes and reads values of bodies; None: as XmlMessageFormatter()."""
+        return self._formatter
+
+    @formatter.setter
+    def formatter(self, value: MessageFormatter | None) -> None:
+        methods = (getattr(value, "write", None), getattr(value, "read", None))
+        if value is not None and (isinstance(value, type) or not any(map(callable, methods))):
+            raise WrongArgumentType(
+                f"formatter has write() and read(), as MessageFormatter: {value!r}"
+            )
+        self._formatter = value
+
+    @property
+    def message_read_property_filter(self) -> MessageReadPropertyFilter:
+        """What is read of messages."""
+        return self._filter
+
+    @message_read_property_filter.setter
+    def message_read_property_filter(self, value: MessageReadPropertyFilter) -> None:
+        self._filter = _of_type("message_read_property_filter", value, MessageReadPropertyFilter)
+
+    @property
+    def default_properties_to_send(self) -> Message:
+        """A Message with the properties that values are sent with."""
+        return self._defaults
+
+    @default_properties_to_send.setter
+    def default_properties_to_send(self, value: Message) -> None:
+        self._defaults = _of_type("default_properties_to_send", value, Message)
+
+    @property
     def access_mode(self) -> QueueAccessMode:
         """What it was opened for."""
         return self._access
@@ -108,7 +144,7 @@ class OpenMessageQueue(QueuePermissions, Closing):
     @property
     def can_read(self) -> bool:
         """Whether it is open for receiving or peeking."""
-        return bool(self._access & (QueueAccessMode.RECEIVE | QueueAccessMode.PEEK))
+        return bool(self._access & _READS)
 
     @property
     def can_write(self) -> bool:
@@ -164,6 +200,15 @@ class OpenMessageQueue(QueuePermissions, Closing):
         """Wait until what the queue manager has answered by now is known here."""
         requests.inquire(self._reads, self.path)
 
+    def _is_known(self, computer: str) -> bool:
+        """Whether a queue manager has a computer of this name. It is asked once, as for the path
+        that was opened, and not for each message.
+        """
+        known = self._known.get(computer)
+        if known is None:
+            known = self._known[computer] = self._computers.is_known(computer)
+        return known
+
     def _handle(self, access: QueueAccessMode, route: QueueRoute | None = None) -> Handle:
         """Return the handle for some access, opening it if need be. route: None is the own queue
         manager to send, which sends on, and that of the queue's computer for all else.
@@ -189,7 +234,8 @@ class OpenMessageQueue(QueuePermissions, Closing):
             handle = self._handles.get((access, route.channel))
             if handle is not None and handle.is_open:  # another thread was faster
                 return handle
-            deny = self._deny_receive and access != QueueAccessMode.SEND
+            reads = QueueAccessMode.MOVE if not self.can_read else _READS
+            deny = self._deny_receive and bool(access & reads)
             route = self._computers.now(route)
             handle = requests.open_handle(route, self.path, int(access), deny)
             self._handles[access, route.channel] = handle
@@ -212,13 +258,16 @@ class OpenMessageQueue(QueuePermissions, Closing):
         if cursor is not None:
             self._check_cursor(cursor, handle)
             command.cursor = cursor.number
+        formatter, unread = (
+            self._formatter,
+            self._filter.unread(),
+        )  # before the message is removed: nothing may fail behind that
         request = requests.read_request(handle, command, unit)
         delivered = requests.read(route.channel, request, unit, self.path)
         if delivered is None:
             self._check_open()
             return None
-        wanted = self.message_read_property_filter
-        return incoming(delivered, self.formatter, wanted, unit)
+        return incoming(delivered, formatter, unread, unit)
 
     def _check_cursor(self, cursor: MessageCursor, handle: Handle) -> None:
         if not isinstance(cursor, MessageCursor):
@@ -237,6 +286,12 @@ class OpenMessageQueue(QueuePermissions, Closing):
                 f"queue {self.path} was closed while a read was pending",
                 self.path,
             )
+
+
+def _of_type(name: str, value: object, kind: type[ValueT]) -> ValueT:
+    if not isinstance(value, kind):
+        raise WrongArgumentType(f"{name} is a {kind.__name__}, not {value!r}")
+    return value
 
 
 def let_go(handles: OpenHandles) -> None:

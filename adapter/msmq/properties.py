@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec import structs
+
 from adapter.channel import plain_arguments as a
 from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
@@ -16,9 +18,10 @@ from adapter.core.contract.format_names import FormatName, parse
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Done, QueueDescription
 from adapter.msmq import identifiers, requests
-from adapter.msmq.computers import HERE, ComputerConnections, QueueRoute
+from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
+from adapter.msmq.names import HERE
 from adapter.msmq.property_names import KnownProperties
 
 
@@ -55,8 +58,11 @@ class QueueProperties(KnownProperties):
 
     @property
     def queue_name(self) -> str:
-        r"""Its name on its computer, such as private$\orders, in lower case."""
-        return self._format_name().queue
+        r"""Its name on its computer, such as private$\orders, in lower case; of a queue of MQ in
+        the case of the path.
+        """
+        named = self._format_name()
+        return named.of_mq or named.queue
 
     @property
     def format_name(self) -> str:
@@ -66,7 +72,7 @@ class QueueProperties(KnownProperties):
         if computer == HERE:
             own = self._computers.own.computer
             computer = own or self._computers.locate("").computer
-        return FormatName(computer, named.queue).text
+        return structs.replace(named, computer=computer).text
 
     def _format_name(self) -> FormatName:
         try:
@@ -156,13 +162,13 @@ class QueueProperties(KnownProperties):
 
     def _describe(self) -> QueueDescription:
         found = requests.inquire(self._reads, self._path)
-        if not found:
-            raise MessageQueueException(
-                Code.QUEUE_NOT_FOUND,
-                f"queue {self._path} does not exist: create it, or check its path",
-                self._path,
-            )
-        return found[0]
+        if found:
+            return found[0]
+        happened = f"queue {self._path} does not exist"
+        if self._format_name().of_mq:
+            happened += " as one of MSMQ, and a queue of MQ has no properties of MSMQ"
+        text = f"{happened}: create it, or check its path"
+        raise MessageQueueException(Code.QUEUE_NOT_FOUND, text, self._path)
 
     def _alter(self, **attributes: bool | int | str | None) -> None:
         route = self._reads

@@ -40,7 +40,7 @@ class MessageQueue(QueueReader):
         if label is not None:
             message.label = label
         unit, single = resolve(self._computers, transaction)
-        data = message.to_data(self.formatter)
+        data = message.to_data(self.formatter, self._is_known)
         route = self._computers.own if unit is None else self._computers.of(unit.channel)
         handle = self._handle(QueueAccessMode.SEND, route)
         command = c.MsmqSend(handle.number, data, b"", single)

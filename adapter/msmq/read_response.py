@@ -22,7 +22,7 @@ from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import InvalidOperationError, MessageQueueException, MessageQueueTimeout
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
-from adapter.msmq.names import absolute
+from adapter.msmq.names import absolute, is_of_several
 from adapter.msmq.queue import MessageQueue
 from adapter.msmq.transaction import MessageQueueTransaction
 
@@ -37,6 +37,13 @@ PASSING = frozenset(
 """What is waited out: no request is to blame for it."""
 NOT_OF_A_REQUEST = PASSING | {Code.OPERATION_CANCELLED, Code.IO_TIMEOUT, Code.GENERIC}
 """What may befall the sending of any answer: all else is wrong with the response queue."""
+ANOTHER_WAS_FASTER = frozenset(
+    {Code.IO_TIMEOUT, Code.MESSAGE_LOCKED_UNDER_TRANSACTION, Code.MESSAGE_ALREADY_RECEIVED,
+     Code.MESSAGE_NOT_FOUND}
+)  # fmt: skip
+"""How a read fails if another server has received the message since it was looked at, or has it in
+a transaction.
+"""
 
 
 class ReadResponseServer:
@@ -110,8 +117,10 @@ class ReadResponseServer:
         """Look at the first request; one that names no response queue is rejected."""
         try:
             request = self._requests.peek(0)
-        except MessageQueueTimeout:
-            return False  # another server was faster
+        except MessageQueueException as error:
+            if error.message_queue_error_code not in ANOTHER_WAS_FASTER:
+                raise
+            return False
         problem = _problem_with(request)
         if problem:
             self._reject(request, problem)
@@ -138,7 +147,9 @@ class ReadResponseServer:
                         raise
                     bad = request, str(problem)
                     transaction.abort()
-        except MessageQueueTimeout:
+        except MessageQueueException as error:
+            if error.message_queue_error_code not in ANOTHER_WAS_FASTER:
+                raise
             return False
         if bad is not None:
             self._reject(*bad)
@@ -158,7 +169,11 @@ class ReadResponseServer:
                 if found.message_type is MessageType.NORMAL:
                     self._requests.mark_rejected(found)
         except InvalidOperationError:
-            return  # another server was faster
+            return  # it is gone: another server was faster
+        except MessageQueueException as error:
+            if error.message_queue_error_code not in ANOTHER_WAS_FASTER:
+                raise
+            return
         self._rejected += 1
         log.warning("read request %s was rejected: %s", request.id, why)
 
@@ -167,6 +182,8 @@ def _problem_with(request: Message) -> str:
     """Say why a message is no request; "" if it may be one."""
     if request.message_type is not MessageType.NORMAL:
         return f"it is no request, but of class {request.message_class:#x}"
+    if is_of_several(request.response_queue):
+        return "it names several response queues: a message is sent to one"
     return "" if request.response_queue else "it names no response queue"
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 
 from adapter import watched
 from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgumentType
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract import msmq as c
 from adapter.msmq.cursor import MessageCursor, Timeout
 from adapter.msmq.enumerations import MessageLookupAction, PeekAction
@@ -54,6 +54,8 @@ class QueueReader(OpenMessageQueue):
         """
         if not isinstance(action, PeekAction):
             raise WrongArgumentType(f"action is of PeekAction, not {action!r}")
+        if action is PeekAction.NEXT and cursor is None:
+            raise WrongArgument("PeekAction.NEXT is behind a cursor: use one of create_cursor()")
         start = action.value if cursor is not None else c.FIRST
         command = c.MsmqReceive(0, wait_ms=a.as_wait_ms(timeout), peek=True, start=start)
         return self._timely(self._read(command, cursor, None))

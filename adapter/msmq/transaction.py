@@ -19,7 +19,7 @@ from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.unit import Unit
 from adapter.errors import BackedOut, Error, InDoubt, UnitEnded
 from adapter.msmq import identifiers
-from adapter.msmq.computers import ComputerConnections
+from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
@@ -82,8 +82,18 @@ class MessageQueueTransaction(CommitOnExit):
 
     @property
     def id(self) -> str:
-        """Its id, that of its messages; "" before it is begun. Host.outcome() takes it."""
+        """Its id, that of its messages; "" before it is begun. Host.outcome() takes it.
+
+        It is settled by the first operation in it: if that receives from a queue of another
+        computer, it is an id of that computer's queue manager.
+        """
         return identifiers.shown(self._unit.id) if self._unit is not None else ""
+
+    @property
+    def computer(self) -> str:
+        """The computer whose queue manager has it, for Host.outcome(); "": the host's own."""
+        channel = None if self._unit is None else self._unit.channel
+        return channel.computer if isinstance(channel, ComputerChannel) else ""
 
     def begin(self) -> None:
         """Begin it. Raises InvalidOperationError if it is pending, ObjectDisposedError."""
@@ -109,10 +119,10 @@ class MessageQueueTransaction(CommitOnExit):
             unit.commit()
         except BackedOut as lost:
             self._status = Status.ABORTED
-            raise translate(lost) from lost
+            raise translate(lost, computer=self.computer) from lost
         except Error as error:
             self._is_in_doubt = isinstance(error, InDoubt)
-            raise translate(error) from error
+            raise translate(error, computer=self.computer) from error
         self._status = Status.COMMITTED
 
     def abort(self) -> None:
@@ -126,9 +136,9 @@ class MessageQueueTransaction(CommitOnExit):
             unit.backout()
         except UnitEnded as ended:  # by a commit whose outcome is unknown
             self._status = Status.PENDING
-            raise translate(ended) from ended
+            raise translate(ended, computer=self.computer) from ended
         except Error as error:
-            raise translate(error) from error
+            raise translate(error, computer=self.computer) from error
 
     def _undo(self) -> None:
         self.abort()

@@ -32,7 +32,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import Error
-from adapter.servicebroker.arguments import as_queue
+from adapter.servicebroker.arguments import as_queue, written
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
 from adapter.servicebroker.events import Outage, await_events, number_of
@@ -361,7 +361,7 @@ class ActivationService:
         with self._changed:
             self._sessions.add(session)
         try:
-            function(session, name)
+            function(session, written(name))
         finally:
             with self._changed:
                 self._sessions.discard(session)
@@ -424,7 +424,7 @@ def as_argument(queue: str) -> str:
     >>> as_argument("-c"), as_argument("Orders")
     ('dbo.-c', 'Orders')
     """
-    return f"dbo.{queue}" if queue.startswith("-") else queue
+    return f"dbo.{queue}" if queue.startswith("-") else written(queue)
 
 
 def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:
@@ -460,7 +460,7 @@ def _start_program(
     programs: AllowedPrograms | None,
 ) -> launch.Child:
     inherited = os.environ if environment is None else environment
-    told, arguments = {**inherited, "MQK_QUEUE": queue}, [procedure, as_argument(queue)]
+    told, arguments = {**inherited, "MQK_QUEUE": written(queue)}, [procedure, as_argument(queue)]
     if programs is not None:
         return programs.start(arguments, told)
     return launch.start(arguments, output=None, environment=told)

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from adapter.channel import arguments as a
+from adapter.core.attributes.broker import QUEUE
 from adapter.servicebroker.errors import InvalidArgument, as_broker
 
 P = ParamSpec("P")
@@ -64,6 +65,31 @@ def as_queue(name: str) -> str:
             f"queue {text}: the name of a queue does not begin with {OF_SCHEMA}: leave that out"
         )
     return queue
+
+
+def as_new(kind: str, name: str) -> str:
+    """Check the name of a new object: read once more, as views show it, it is the same name."""
+    is_queue = kind == QUEUE
+    found = as_queue(name) if is_queue else as_name("name", name)
+    if written(found) != found if is_queue else as_name("name", found) != found:
+        raise InvalidArgument(
+            f"{found!r} cannot be a name, because brackets are how names are written: choose one "
+            "without them"
+        )
+    return found
+
+
+def written(queue: str) -> str:
+    """Write the name of a queue so that as_queue() reads it.
+
+    >>> written("Orders"), written("[Orders]"), as_queue(written("[Orders]"))
+    ('Orders', '[[Orders]]]', '[Orders]')
+    """
+    try:
+        is_read = as_queue(queue) == queue
+    except InvalidArgument:
+        is_read = False
+    return queue if is_read else f"[{queue.replace(']', ']]')}]"
 
 
 def _without_schema(text: str) -> str:

@@ -57,14 +57,17 @@ class ServiceBroker(Closing, Poison, Subscribing, Permissions):
 
     def transaction(self) -> Transaction:
         """BEGIN TRANSACTION. Raises InvalidArgument if one is open: they do not nest."""
-        if self._transaction is not None and self._transaction.is_open:
-            raise InvalidArgument(
-                "the session has an open transaction: commit or roll it back first"
-            )
+        self._check_no_transaction()
         unit = Unit(self.channel)
         unit.begin()
         self._transaction = Transaction(self, unit)
         return self._transaction
+
+    def _check_no_transaction(self) -> None:
+        if self._is_in_transaction:
+            raise InvalidArgument(
+                "the session has an open transaction: commit or roll it back first"
+            )
 
     def another(self) -> ServiceBroker:
         """Open another session with the same queue manager, as the same user."""

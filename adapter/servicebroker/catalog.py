@@ -16,7 +16,7 @@ from adapter.servicebroker import arguments as a
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
 
 PRIORITY_NUMBERS = {Reason.OBJECT_EXISTS: 33303, Reason.ATTRIBUTE_ERROR: 33302}
-"""SQL Server's numbers for CREATE BROKER PRIORITY."""
+"""SQL Server's numbers for CREATE and ALTER BROKER PRIORITY."""
 SENDERS = {"INITIATOR": "by_initiator", "TARGET": "by_target", "ANY": "by_any"}
 
 
@@ -88,12 +88,12 @@ class Catalog(ABC):
     ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerCreate(kind, _check_name(kind, name), attributes)
-        numbers = PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
-        self._ask(command, Done, numbers=numbers)
+        command = b.BrokerCreate(kind, a.as_new(kind, name), attributes)
+        self._ask(command, Done, numbers=_numbers_of(kind))
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        self._ask(b.BrokerAlter(kind, _check_name(kind, name), attributes), Done)
+        command = b.BrokerAlter(kind, _check_name(kind, name), attributes)
+        self._ask(command, Done, numbers=_numbers_of(kind))
 
     def _drop(self, kind: str, name: str) -> None:
         self._ask(b.BrokerDrop(kind, _check_name(kind, name)), Done)
@@ -116,15 +116,14 @@ class Catalog(ABC):
             raise InvalidArgumentType(
                 f"message_types maps names to INITIATOR, TARGET or ANY, not {message_types!r}"
             )
-        attributes = dict.fromkeys(SENDERS.values(), "")
+        sent: dict[str, list[str]] = {field: [] for field in SENDERS.values()}
         for message_type, sender in message_types.items():
             field = SENDERS.get(a.as_option("SENT BY", sender))
             if field is None:
                 raise InvalidArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
-            attributes[field] = join_names(
-                [attributes[field], a.as_name("message type", message_type)]
-            )
-        self._create(kinds.CONTRACT, name, dict(attributes))
+            sent[field].append(message_type)
+        attributes = {field: _join("message type", names) for field, names in sent.items()}
+        self._create(kinds.CONTRACT, name, attributes)
 
     def create_queue(
         self,
@@ -173,7 +172,9 @@ class Catalog(ABC):
     def alter_service(
         self, name: str, *, queue: str | None = None, contracts: Iterable[str] | None = None
     ) -> None:
-        """ALTER SERVICE: what is not given stays."""
+        """ALTER SERVICE: what is not given stays. Conversations that have begun stay on their
+        queue, with what they receive later.
+        """
         attributes = {}
         if queue is not None:
             attributes["queue"] = a.as_queue(queue)
@@ -220,11 +221,35 @@ class Catalog(ABC):
         }
         self._create(kinds.PRIORITY, name, attributes)
 
+    def alter_broker_priority(
+        self,
+        name: str,
+        level: int | None = None,
+        *,
+        contract: str | None = None,
+        local_service: str | None = None,
+        remote_service: str | None = None,
+    ) -> None:
+        """ALTER BROKER PRIORITY: what is not given stays; empty: any. Conversations that have begun
+        keep their priority.
+        """
+        given = {
+            "contract": contract,
+            "local_service": local_service,
+            "remote_service": remote_service,
+        }
+        attributes: dict[str, Any] = {
+            one: a.as_name(one, value) for one, value in given.items() if value is not None
+        }
+        if level is not None:
+            attributes["level"] = level
+        self._alter(kinds.PRIORITY, name, attributes)
+
     def create_event_notification(
         self, name: str, queue: str, *, event: str = b.QUEUE_DISABLED, on_queue: str = ""
     ) -> None:
         """CREATE EVENT NOTIFICATION: put a message about an event to a queue. on_queue: the queue
-        that the event is about; empty: any.
+        that the event is about, which exists; empty: any.
         """
         attributes = {
             "event": a.as_option("event", event),
@@ -242,7 +267,9 @@ class Catalog(ABC):
         self._drop(kinds.CONTRACT, name)
 
     def drop_queue(self, name: str) -> None:
-        """DROP QUEUE: not while a service uses it."""
+        """DROP QUEUE: not while a service uses it, or an event notification puts events on it. The
+        notifications about it go with it.
+        """
         self._drop(kinds.QUEUE, name)
 
     def drop_service(self, name: str) -> None:
@@ -285,15 +312,23 @@ def service_queue(one: QueueDescription) -> ServiceQueue:
     )
 
 
-def join_names(names: Iterable[str]) -> str:
-    """Write a list of names."""
-    return "\n".join(name for name in names if name)
+def _join(kind: str, names: Iterable[str]) -> str:
+    """Write a list of names, one a line."""
+    found = [a.as_name(kind, name) for name in names]
+    for name in found:
+        if not name or "\n" in name:
+            raise InvalidArgument(f"{name!r} is not the name of a {kind}: leave it out")
+    return "\n".join(found)
+
+
+def _numbers_of(kind: str) -> Mapping[Reason, int] | None:
+    return PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
 
 
 def _contracts(names: Iterable[str]) -> str:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidArgumentType(f"give a list of names, not the {type(names).__name__} {names!r}")
-    return join_names(a.as_name("contract", name) for name in names)
+    return _join("contract", names)
 
 
 def _check_name(kind: str, name: str) -> str:

@@ -8,7 +8,6 @@ errors). A refusal that SQL Server has no number for has 0.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -58,20 +57,18 @@ ROLLED_BACK = (
     "the transaction was rolled back, as its connection was lost, and nothing of it has happened: "
     "run it again, as a new one"
 )
-DETAIL = re.compile(r" \((.*)\)$", re.DOTALL)
-CUT = " characters)"
 NAME_SHOWN_MAX = 128
 """Characters of a name that an error shows: as many as a name can have."""
-BY_WORDS: dict[int, tuple[tuple[str, int], ...]] = {
-    0: (("send at least one message type", 8492),),
-    8423: (("a contract of this name", 8425),),
+BY_ENDING: dict[int, tuple[tuple[str, int], ...]] = {
+    0: ((" send at least one message type", 8492),),
+    8423: (("a contract of this name does not exist", 8425),),
     8431: (
-        ("the initiator does not send messages", 8432),
-        ("the target does not send messages", 8434),
+        (" the initiator does not send messages of this type", 8432),
+        (" the target does not send messages of this type", 8434),
     ),
 }
-"""Refusals of one reason that have numbers of their own: words of their texts, by the number that
-all of them would have.
+"""Refusals of one reason that have numbers of their own: how their details end, by the number that
+all of them would have. A detail may have names within, which are any text, but none at its end.
 """
 
 
@@ -135,8 +132,8 @@ def _of_statement(error: Error, numbers: Mapping[Reason, int]) -> ServiceBrokerE
     if error.refused is not None:
         number = numbers.get(error.refused, NUMBERS.get(error.refused, 0))
         text = _text(error)
-    same_reason = (number_of for words, number_of in BY_WORDS.get(number, ()) if words in text)
-    number = next(same_reason, number)
+    endings = BY_ENDING.get(number, ())
+    number = next((own for ending, own in endings if error.detail.endswith(ending)), number)
     kind = TransactionRolledBack if number == DEADLOCK_VICTIM else ServiceBrokerError
     return kind(number, text, error.object_name)
 
@@ -148,11 +145,9 @@ def _text(error: Error) -> str:
     if error.refused is Reason.QUEUE_NOT_FOUND:
         return f"queue {shown!r} does not exist: create it, or check the name"
     words = TEXTS.get(error.refused) if error.refused is not None else None
-    behind = error.happened.find(CUT) + 1  # a name that was too long to be shown
-    detail = DETAIL.search(error.happened, behind) or DETAIL.search(error.happened)
-    if words is None or detail is None:
+    if words is None or not error.detail:
         return error.text
-    return words.format(name=shown, detail=detail[1])
+    return words.format(name=shown, detail=error.detail)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ module does not know what a statement means.
 
 from __future__ import annotations
 
+import codecs
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from uuid import UUID
@@ -72,6 +74,14 @@ ERROR_MAX = 2**31 - 1
 """Of a program's own errors; negative numbers are the system's."""
 LATIN_END = "\u0180"
 """Behind the last letter of Latin scripts that is common."""
+XML_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+XML_DECLARED = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+ZEROS = {(False, True): "utf-16-le", (True, False): "utf-16-be"}
+"""Which of the first two bytes is 0: XML begins with < or white space."""
 
 
 class Poison(Catalog, CatalogViews, Statements):
@@ -80,6 +90,10 @@ class Poison(Catalog, CatalogViews, Statements):
     @abstractmethod
     def transaction(self) -> Transaction:
         """BEGIN TRANSACTION."""
+
+    @abstractmethod
+    def _check_no_transaction(self) -> None:
+        """Raise InvalidArgument if the session has an open transaction."""
 
     def inspect(
         self,
@@ -97,11 +111,11 @@ class Poison(Catalog, CatalogViews, Statements):
         """
         before = self.queue(queue)
         disables = before.status and before.is_poison_message_handling_enabled
-        if disables and before.rollback_count == ROLLBACKS_MAX - 1 and not force:
+        if disables and before.rollback_count >= ROLLBACKS_MAX - 1 and not force:
             raise ServiceBrokerError(
                 0,
-                f"an inspection now would be rollback {ROLLBACKS_MAX} in a row, and turn queue "
-                f"{before.name} OFF: look at it with browse(), or give force=True",
+                f"an inspection now would be rollback {before.rollback_count + 1} in a row, and "
+                f"turn queue {before.name} OFF: look at it with browse(), or give force=True",
                 before.name,
             )
         transaction = self.transaction()
@@ -127,10 +141,12 @@ class Poison(Catalog, CatalogViews, Statements):
         """End a conversation that cannot go on: show its first message, END CONVERSATION WITH
         ERROR, turn the queue ON, and call clear_state(handle).
 
-        The message is looked at without receiving it, so that nothing counts as rolled back.
-        Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation, or
-        an argument is wrong.
+        The message is looked at without receiving it, so that nothing counts as rolled back. What
+        was done is not undone by a rollback, so that it is no part of a transaction.
+        Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation, the
+        session has an open transaction, or an argument is wrong.
         """
+        self._check_no_transaction()
         if clear_state is not None and not callable(clear_state):
             raise InvalidArgumentType(f"clear_state is a callable, not {clear_state!r}")
         if not isinstance(description, str):
@@ -160,10 +176,28 @@ def shown(row: Row | None) -> str:
     if row.validation == "E":
         return EMPTY
     if row.validation == "X":
-        return row.text
+        return xml_text(row.message_body or b"")
     if row.validation == "N":
         return f"{BINARY}\n{raw(row.message_body or b'')}"
     return ""
+
+
+def xml_text(body: bytes) -> str:
+    """Write a body of XML, which says itself how it is encoded: by its mark, by its zeros, or by
+    its declaration; else it is UTF-8.
+
+    >>> xml_text(b"<part>bolt</part>"), xml_text("<part>bolt</part>".encode("utf-16-le"))
+    ('<part>bolt</part>', '<part>bolt</part>')
+    """
+    found = next((encoding for mark, encoding in XML_MARKS if body.startswith(mark)), "")
+    if not found:
+        declared = XML_DECLARED.match(body)
+        found = declared[1].decode("ascii") if declared else "utf-8"
+        found = ZEROS.get((body[:1] == b"\0", body[1:2] == b"\0"), found)
+    try:
+        return body.decode(found)
+    except (LookupError, UnicodeError):
+        return raw(body)
 
 
 def raw(body: bytes) -> str:

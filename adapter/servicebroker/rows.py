@@ -10,6 +10,9 @@ from msgspec import Struct
 from adapter.core.contract.message import Delivered
 from adapter.errors import UnexpectedAnswer
 
+REPLACEMENT = "\ufffd"
+"""In place of what is no character."""
+
 
 class Row(Struct, frozen=True):
     """One message of a queue, in the columns of SQL Server.
@@ -34,8 +37,12 @@ class Row(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The body as NVARCHAR: UTF-16LE; with a byte order mark or without."""
-        return (self.message_body or b"").decode("utf-16-le", "replace").removeprefix("\ufeff")
+        """The body as NVARCHAR: UTF-16LE; with a byte order mark or without. As in NVARCHAR, half
+        a surrogate pair stays what it is; half a character at the end is U+FFFD.
+        """
+        body = self.message_body or b""
+        whole = body[: len(body) & ~1].decode("utf-16-le", "surrogatepass")
+        return f"{whole}{REPLACEMENT * (len(body) % 2)}".removeprefix("\ufeff")
 
 
 def row_of(one: Delivered) -> Row:

@@ -6,6 +6,7 @@ statement means, nor how a transaction begins.
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,8 @@ Handle = UUID | str
 ResultT = TypeVar("ResultT")
 SECOND_MS = 1_000
 GROUP_NOT_FOUND = 8436
+DIGITS = "[0-9A-Fa-f]{32}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+GUID = re.compile(rf"(?:urn:uuid:)?(?:{DIGITS})|\{{(?:{DIGITS})\}}")
 TIMEOUT_MAX_MS = SECONDS_MAX = TOP_MAX = 2_147_483_647
 ATTEMPTS_MAX = 10
 """How often the first, or only, statement of a transaction is tried while connections are lost."""
@@ -210,10 +213,9 @@ def as_guid(value: Handle) -> bytes:
         return value.bytes
     if not isinstance(value, str):
         raise InvalidArgumentType(f"a handle is a UUID or a str, not {value!r}")
-    try:
-        return UUID(value).bytes
-    except ValueError as error:
-        raise InvalidArgument(f"{value[:50]!r} is not a GUID") from error
+    if GUID.fullmatch(value) is None:  # before UUID(), which takes much that is none
+        raise InvalidArgument(f"{value[:50]!r} is not a GUID")
+    return UUID(value).bytes
 
 
 def as_body(body: object) -> bytes | None:

@@ -62,6 +62,12 @@ GENERATING = (
     "tests/scenarios/test_transcripts.py",
 )
 
+CASES = (
+    "tests/acceptance/test_examples.py",
+    "tests/integration/test_exports.py",
+    "tests/spark/test_getting.py",
+    "tests/spark/test_sources.py",
+)
 
 PARTS: dict[str, Part] = {
     "soak": Part(
@@ -174,6 +180,11 @@ PARTS: dict[str, Part] = {
         shows="every transcript has on a real Kafka the outcomes that it has in memory",
         commands=(long("tests/integration/test_scenarios.py"),),
         short=("tests/integration/test_scenarios.py",),
+    ),
+    "cases": Part(
+        shows="all cases of tests of which a run tries some: wheels of ibmmq, exports, Spark",
+        commands=(long(*CASES),),
+        short=CASES,
     ),
     "pages": Part(
         shows="every code block of every page works as it is written",

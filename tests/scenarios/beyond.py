@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.core.contract import backout
+from adapter.core.contract import answers, backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import (
     IN_GROUP,
@@ -42,10 +42,10 @@ REPORTS = {
     "cod_all": 7 * report.CONFIRM_ON_DELIVERY,
     "expiry": report.EXPIRATION,
     "expiry_all": 7 * report.EXPIRATION,
-    "pass_id": report.PASS_MESSAGE_ID,
-    "pass_correl": report.PASS_CORRELATION_ID,
-    "pass_expiry": report.PASS_DISCARD_AND_EXPIRY,
-    "discard": report.DISCARD,
+    "pass_id": answers.PASS_MESSAGE_ID,
+    "pass_correl": answers.PASS_CORRELATION_ID,
+    "pass_expiry": answers.PASS_DISCARD_AND_EXPIRY,
+    "discard": answers.DISCARD,
     "pan": report.POSITIVE_ACTION,
     "nan": report.NEGATIVE_ACTION,
 }

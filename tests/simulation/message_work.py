@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter.core.contract import answers, details
 from adapter.core.contract import commands as c
-from adapter.core.contract import details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.reasons import Reason
@@ -454,7 +454,7 @@ def _message(letter: Letter, expiry_ms: int) -> MessageData:
         priority=letter.priority,
         persistence=int(letter.hard),
         expiry_ms=expiry_ms,
-        report=asked | report.DISCARD * letter.discards,
+        report=asked | answers.DISCARD * letter.discards,
         reply_to=letter.reply_to,
         properties={"colour": letter.colour},
         details=details.Details(flags=flags, offset=letter.offset),

@@ -19,6 +19,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Done,
     Messages,
+    Opened,
     PutDone,
     Refused,
     Result,
@@ -444,8 +445,8 @@ def told(op: Op, result: Result) -> Answer:
         return ("state", result.state)
     if isinstance(result, Statuses):
         return _status(result)
-    assert isinstance(result, Done), result
-    if op.kind == "purge":
+    assert isinstance(result, Done | Opened), result
+    if op.kind == "purge" and isinstance(result, Done):
         return ("purged", result.count)
     return GONE if op.kind == "backout" else DONE
 

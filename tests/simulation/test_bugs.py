@@ -8,7 +8,7 @@ from tests.simulation import bugs
 from tests.support.examples import few
 
 LEAST = 15
-PLANTED = few(bugs.patches(), 60)
+PLANTED = few(bugs.patches(), 40)
 
 
 def test_every_patch_applies() -> None:

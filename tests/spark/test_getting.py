@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import adapter
 from spark_jobs import errors, transforms
 from tests.support.backlog import until
+from tests.support.examples import few
 from tests.support.spark_site import (
     Site,
     collecting,
@@ -250,12 +251,23 @@ def test_a_new_checkpoint_is_given_one_batch_at_a_time(site: Site, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("first", "second", "said"),
-    [
-        ({"queue": "ONE"}, {"queue": "TWO"}, "the checkpoint is of consumer JOB of queue ONE"),
-        ({"queue": "ONE", "consumer": "A"}, {"queue": "ONE"}, "the checkpoint is of consumer A"),
-        ({"queue": "ONE", "readMode": "browse"}, {"queue": "ONE"}, "another readMode than get"),
-        ({"queue": "ONE"}, {"queue": "ONE", "readMode": "browse"}, "another readMode than browse"),
-    ],
+    few(
+        [
+            ({"queue": "ONE"}, {"queue": "TWO"}, "the checkpoint is of consumer JOB of queue ONE"),
+            (
+                {"queue": "ONE", "consumer": "A"},
+                {"queue": "ONE"},
+                "the checkpoint is of consumer A",
+            ),
+            ({"queue": "ONE", "readMode": "browse"}, {"queue": "ONE"}, "another readMode than get"),
+            (
+                {"queue": "ONE"},
+                {"queue": "ONE", "readMode": "browse"},
+                "another readMode than browse",
+            ),
+        ],
+        2,
+    ),
 )
 def test_a_checkpoint_of_something_else_is_refused(
     first: dict[str, str], second: dict[str, str], said: str, site: Site, tmp_path: Path

@@ -400,7 +400,7 @@ ROWS: dict[type, list[Row]] = {
             b.BrokerCreate(
                 "event_notification", "N", {"event": "BROKER_QUEUE_DISABLED", "queue": "ASKED"}
             ),
-            (Needed("service", "N", ("crt",)), queue("put", name=SERVICE_QUEUE)),
+            (Needed("service", "N", ("crt",)), queue("put", name=SERVICE_QUEUE), manager("dsp")),
         ),
     ],
     b.BrokerAlter: [

@@ -126,9 +126,11 @@ async def cancel_the_idle(_message: adapter.Message) -> None:
 async def swallow(_message: adapter.Message) -> None:
     """Have the unit backed out by a cancelled verb, and go on."""
     qm: adapter.aio.Connection = adapter.worker_connection()
+    queue = qm.queue("OUT")
+    await queue.get()  # it is open: what is cancelled is a get, and no open
     with suppress(TimeoutError):
         async with asyncio.timeout(0.01):
-            await qm.get("OUT", timeout=None)
+            await queue.get(timeout=None)
 
 
 def refuse(message: adapter.Message) -> None:

@@ -163,6 +163,30 @@ def test_flags_win_over_the_environment_over_the_file(key: str, tmp_path: Path) 
         assert said(found)[key] == (int(value) if number else value, source)
 
 
+SWITCHES = [key for key in KEYS if {"no", "yes"} <= set(SETTINGS[key].choices)]
+
+
+@pytest.mark.parametrize("key", SWITCHES)
+@pytest.mark.parametrize(("word", "meant"), [("on", "yes"), ("off", "no")])
+def test_a_switch_has_other_words(key: str, word: str, meant: str, tmp_path: Path) -> None:
+    beside = BESIDE.get(key, {})
+    assert load({}, {}, toml(tmp_path / "a.toml", {key: word} | beside))[key] == meant
+    assert load({key: word} | beside, {})[key] == meant
+    assert load(beside, environment({key: word}))[key] == meant
+    as_value = "true" if meant == "yes" else "false"
+    path = toml(tmp_path / "b.toml", beside)
+    path.write_text(f"{key} = {as_value}\n{path.read_text()}")
+    assert load({}, {}, path)[key] == meant
+
+
+@pytest.mark.parametrize("word", ["1", "'ON'", "''", "[true]"])
+def test_no_other_words_are_switches(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(f"authorities = {word}")
+    with pytest.raises(ConfigError, match=r"authorities is .*; it is one of no, yes"):
+        load({}, {}, path)
+
+
 def test_options_of_kafka_are_put_together_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.touch(0o600)

@@ -42,6 +42,7 @@ from adapter.client.connection import ClientOptions, Connection, connect_in_proc
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.answers import PASS_DISCARD_AND_EXPIRY, ids_of_answer
 from adapter.core.contract.details import AND_CONTEXT, NO_USER, THE_QUEUE_MANAGER
 from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, InDoubt, PersistentNotAllowed
@@ -55,7 +56,6 @@ EVENT, QMGR_EVENT, QMGR_ACTIVE = 7, 44, 2222  # MQCFT_EVENT, MQCMD_Q_MGR_EVENT, 
 QMGR_NAME = 2015  # MQCA_Q_MGR_NAME
 REQUEST, REPLY = 1, 2  # MQMT_*
 MESSAGE_TYPE_ERROR = 2029  # MQRC_MSG_TYPE_ERROR
-PASS_CORREL_ID, PASS_MSG_ID, PASS_EXPIRY = 64, 128, 16384  # MQRO_*
 PARAMETER_ID = 1012  # MQIACF_PARAMETER_ID
 FORMAT_ERROR = 3023  # MQRCCF_MD_FORMAT_ERROR
 UNEXPECTED = 2195  # MQRC_UNEXPECTED_ERROR
@@ -353,9 +353,9 @@ def _put_persistent_or_not(put: PutMessages, messages: list[Message]) -> None:
 
 
 def _fields(request: Message) -> dict[str, Any]:
-    correlation_id = request.message_id
-    if request.report & PASS_CORREL_ID:
-        correlation_id = request.correlation_id
+    passed_id, correlation_id = ids_of_answer(
+        request.report, request.message_id, request.correlation_id
+    )
     fields: dict[str, Any] = {
         "correlation_id": correlation_id,
         "message_type": REPLY,
@@ -363,8 +363,8 @@ def _fields(request: Message) -> dict[str, Any]:
         "persistent": request.persistent,
         "priority": request.priority,
     }
-    if request.report & PASS_MSG_ID:
-        fields["message_id"] = request.message_id
-    if request.report & PASS_EXPIRY:
+    if passed_id:
+        fields["message_id"] = passed_id
+    if request.report & PASS_DISCARD_AND_EXPIRY:
         fields["expiry_s"] = request.expiry_s
     return fields

@@ -14,6 +14,8 @@ from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.link.tcp import TcpDialer, TcpLink
 from adapter.channel.link.tls import dialer_of
+from adapter.channel.places import may_lead
+from adapter.errors import InvalidValue
 
 CONNECT_S_MIN = 0.2
 """The time that a look-up leaves for connecting, at least."""
@@ -36,15 +38,19 @@ class LookUpDialer:
         """See ManagerPlace: it is looked up."""
         return ""
 
-    def toward(self, address: Address) -> TcpDialer:
+    def toward(self, address: Address) -> TcpDialer | None:
         """See ManagerPlace."""
-        return dialer_of(address, self._tls)
+        is_allowed = may_lead(None, address, with_tls=self._tls is not None)
+        return dialer_of(address, self._tls) if is_allowed else None
 
     def dial(self, timeout_s: float) -> TcpLink:
         self._is_interrupted = False
         deadline_s = time.monotonic() + timeout_s
         address = self._look_up(timeout_s)
-        self._dialing = dialing = dialer_of(parse_addresses(address)[0], self._tls)
+        try:
+            self._dialing = dialing = dialer_of(parse_addresses(address)[0], self._tls)
+        except InvalidValue as error:  # no argument of the program
+            raise HostNotReached(f"{address} was looked up: {error.happened}") from error
         try:
             if self._is_interrupted:
                 raise HostNotReached(f"{address}: the connection was closed during the look-up")

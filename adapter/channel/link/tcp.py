@@ -53,7 +53,7 @@ class TcpDialer:
         """See ManagerPlace."""
         return (
             TcpDialer(address, self._timings, self._shake)
-            if may_lead(self._address, address)
+            if may_lead(self._address, address, with_tls=self._shake is not None)
             else None
         )
 

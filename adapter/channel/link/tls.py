@@ -22,6 +22,9 @@ from adapter.channel.link.tcp import RECEIVE_BYTES, TcpDialer, TcpLink
 from adapter.errors import InvalidOption
 from adapter.wire.codec import Payload
 
+SHAKE_S_MIN = 0.05
+"""Of the time to connect so much is left for TLS, at least."""
+
 
 class TlsLink(TcpLink):
     """A Link: the socket's bytes are TLS records, in which are the frames' bytes."""
@@ -81,16 +84,21 @@ class TlsLink(TcpLink):
         super().send(records, while_full)
 
 
+def check_can_have_tls(address: Address) -> None:
+    """Refuse a socket of this machine where a program asks for TLS. Raises InvalidOption."""
+    if address.path:
+        raise InvalidOption(
+            f"{address} is a socket of this machine, which has no TLS: leave out tls"
+        )
+
+
 def dialer_of(
     address: Address, context: ssl.SSLContext | None = None, timings: LinkTimings = TIMINGS
 ) -> TcpDialer:
     """Make the dialer of an address. context: of TLS; None: in the clear."""
     if context is None:
         return TcpDialer(address, timings)
-    if address.path:
-        raise InvalidOption(
-            f"{address} is a socket of this machine, which has no TLS: leave out tls"
-        )
+    check_can_have_tls(address)
     return TcpDialer(address, timings, partial(shake, context, timings, address.host))
 
 
@@ -108,6 +116,7 @@ def shake(
     has named another one: who can say an address could have a certificate of it.
     """
     arrived, leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
+    deadline_s = max(deadline_s, time.monotonic() + SHAKE_S_MIN)
     name = host if context.check_hostname else None
     try:
         tls = context.wrap_bio(arrived, leaving, server_hostname=name)
@@ -121,7 +130,10 @@ def shake(
                 with suppress(OSError):  # so that the queue manager's log has the reason too
                     sock.send(leaving.read(), socket.MSG_DONTWAIT)
                 raise
-            sock.settimeout(max(0.05, deadline_s - time.monotonic()))
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:  # whatever comes, byte by byte
+                raise TimeoutError("timed out")
+            sock.settimeout(left_s)
             sock.sendall(leaving.read())
             if is_done:
                 break

@@ -44,6 +44,10 @@ EVENTS: Final = (QUEUE_DISABLED, QUEUE_ACTIVATION)
 ROWS_BYTES_MAX: Final = 4 * 1024 * 1024
 """The rows of one answer; one row may be longer."""
 
+CATALOG_BYTES_MAX: Final = 64 * 1024 * 1024
+"""The objects of one answer. Clients of an earlier release take a short answer for the last one:
+it has nearly as much as they could be answered before."""
+
 
 SHOWN_BODY_MAX: Final = 8_000
 """A row in transmission has a body of so many bytes at most; of a longer one only its length."""
@@ -84,11 +88,11 @@ class BrokerInquire(Struct, array_like=True, tag=103):
     """Ask for objects of the catalog, endpoints, groups, or messages that are in transmission.
 
     kind: of the catalog, or ENDPOINTS, SIDES, GROUPS or TRANSMISSION. name: of one object; empty:
-    all, in order, after the one that was the last of the answer before (for endpoints and groups:
-    hex). SIDES are the endpoints of one conversation; name: its id in hex. The
-    answer is Descriptions; one that has fewer than count is the last, but of TRANSMISSION the one
-    that has none. Who may not browse the queue to which a message of TRANSMISSION goes sees it
-    without its body.
+    all, in order, after the one that was the last of the answer before (for endpoints: hex; for
+    groups the attribute key). SIDES are the endpoints of one conversation; name: its id in hex. The
+    answer is Descriptions, which end by count or by bytes; one that has none is the last, as is one
+    of ENDPOINTS, GROUPS or queues that has fewer than count. Who may not browse the queue to which
+    a message of TRANSMISSION goes sees it without its body.
     """
 
     kind: str

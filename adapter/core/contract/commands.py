@@ -185,10 +185,9 @@ class Browse(Struct, array_like=True, tag=7):
 
     options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
-    UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays.
-    seen: in place of the cursor, which stays: for each lane the place (lane, seq, n) behind which
-    its messages are shown; a lane that is not named is shown from its first message. Without
-    options.
+    UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays. seen,
+    without options, in place of the cursor, which stays: of each lane the place (lane, seq, n) seen
+    last. seen_of: its queue and incarnation (see Opened): of another one nothing was seen.
     """
 
     handle: int
@@ -204,6 +203,7 @@ class Browse(Struct, array_like=True, tag=7):
     wait_ms: int = 0
     place: tuple[int, int, int] | None = None
     seen: Annotated[list[tuple[int, int, int]], Meta(max_length=LANES_MAX)] | None = None
+    seen_of: tuple[str, int] | None = None
 
 
 class Begin(Struct, array_like=True, tag=18):

@@ -33,9 +33,11 @@ _PATHS: Final = {
     "journal$": COMPUTER_JOURNAL,
 }
 """How System.Messaging names the queues of a computer."""
-_DIRECT: Final = "DIRECT=OS:"
+_WRITTEN: Final = "DIRECT=OS:"
+"""How format names begin that this module writes."""
 _NOT_OF_MQ: Final = "\\;$"
 """What names of queues of MQ do not have."""
+_DIRECT: Final = "direct="
 _UNSUPPORTED: Final = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
 _UNSUPPORTED_DIRECT: Final = ("http:", "https:", "com:")
 _NAME: Final = re.compile(r'[^\\;+,"\x00-\x1f]+')
@@ -64,12 +66,12 @@ class FormatName(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The format name."""
-        return f"{_DIRECT}{self.computer}\\{self.of_mq or self.queue}"
+        return f"{_WRITTEN}{self.computer}\\{self.of_mq or self.queue}"
 
 
-def is_format_name(text: str) -> bool:
+def is_written_name(text: str) -> bool:
     """Whether a text begins as the format names do that this module writes."""
-    return text[: len(_DIRECT)].casefold() == _DIRECT.casefold()
+    return text[: len(_WRITTEN)].casefold() == _WRITTEN.casefold()
 
 
 def fold(text: str) -> str:
@@ -77,11 +79,11 @@ def fold(text: str) -> str:
     of MSMQ does not count, that of a queue of MQ does. Wildcards stay; other texts are returned as
     they are.
     """
-    if not is_format_name(text):
+    if not is_written_name(text):
         return text
-    computer, slash, path = text[len(_DIRECT) :].partition("\\")
+    computer, slash, path = text[len(_WRITTEN) :].partition("\\")
     path = path if set(path).isdisjoint(_NOT_OF_MQ) else path.lower()
-    return _DIRECT + computer.casefold() + slash + path
+    return _WRITTEN + computer.casefold() + slash + path
 
 
 def same_computer(one: str, other: str) -> bool:
@@ -92,6 +94,13 @@ def same_computer(one: str, other: str) -> bool:
 def is_computer(text: str) -> bool:
     """Whether a text can name a computer."""
     return topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
+
+
+def is_format_name(text: str) -> bool:
+    """Whether a text is a format name of any kind, also of one that is not supported, and not a
+    path name.
+    """
+    return text.casefold().startswith((_DIRECT, *_UNSUPPORTED))
 
 
 def parse_all(text: str, computer: str) -> list[FormatName]:
@@ -109,8 +118,8 @@ def parse(text: str, computer: str) -> FormatName:
     low = name.casefold()
     if low.startswith(_UNSUPPORTED):
         raise _unsupported(text)
-    if low.startswith("direct="):
-        low, name = low[7:], name[7:]
+    if low.startswith(_DIRECT):
+        low, name = low[len(_DIRECT) :], name[len(_DIRECT) :]
         if low.startswith(_UNSUPPORTED_DIRECT):
             raise _unsupported(text)
         protocol, colon, name = name.partition(":")

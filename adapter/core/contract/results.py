@@ -242,7 +242,8 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
     is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
     is its whole topic string. queue_manager: of queue, if that is not local. is_transmission: it is
     a transmission queue, where messages wait for other queue managers. property_control: of the
-    name that was opened (PROPCTL).
+    name that was opened (PROPCTL). incarnation: of queue, if that is local: how many queues of its
+    name there were before. Places of one incarnation say nothing of another.
     """
 
     queue: str
@@ -251,6 +252,7 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
     queue_manager: str = ""
     is_transmission: bool = False
     property_control: str = "COMPAT"
+    incarnation: int = 0
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

@@ -28,7 +28,7 @@ from adapter.core.contract.authorities import (
     SELF,
     AuthorityRecord,
 )
-from adapter.core.contract.format_names import fold, is_format_name
+from adapter.core.contract.format_names import fold, is_written_name
 from adapter.core.contract.parties import Principal
 from adapter.core.contract.wildcards import expression_of
 
@@ -50,7 +50,7 @@ class _Generic:
         self.profile = profile
         self.rank = rank_of(profile)
         self._fits = pattern_of(profile)
-        self._fits_folded = pattern_of(fold(profile)) if is_format_name(profile) else None
+        self._fits_folded = pattern_of(fold(profile)) if is_written_name(profile) else None
         self.bits = bits
 
     def means(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class _Profiles:
     def set(self, profile: str, bits: int) -> None:
         if not is_generic(profile):
             self.literal[profile] = bits
-            if is_format_name(profile):
+            if is_written_name(profile):
                 self._spelled[fold(profile)] = profile
             return
         self.remove(profile)
@@ -82,8 +82,8 @@ class _Profiles:
 
     def remove(self, profile: str) -> None:
         self.literal.pop(profile, None)
-        if is_format_name(profile):
-            self._spelled = {fold(one): one for one in self.literal if is_format_name(one)}
+        if is_written_name(profile):
+            self._spelled = {fold(one): one for one in self.literal if is_written_name(one)}
         self.generic = [one for one in self.generic if one.profile != profile]
 
     def deciding(self, name: str) -> tuple[str, int] | None:

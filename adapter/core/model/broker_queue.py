@@ -135,7 +135,7 @@ class BrokerQueue(LocalQueue):
         if header is None or endpoint is None:
             return
         if self.name.startswith(PREFIX + HELD):
-            endpoint.waiting.append(stored.place[1])
+            endpoint.add_waiting(stored.place[1], self.is_there)
         elif self.is_part:
             endpoint.retained.append(stored.place[1])
         else:

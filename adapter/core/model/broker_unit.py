@@ -76,6 +76,10 @@ class Sends:
         self._of_side.setdefault(_side_of(message), []).append(len(self._messages))
         self._messages.append(message)
 
+    def of(self, side: Side) -> list[MessageData]:
+        """Return what is sent of one side of a conversation."""
+        return [self._messages[at] for at in self._of_side.get(side, ())]
+
     def drop(self, side: Side) -> list[MessageData]:
         """Send nothing of one side of a conversation; return what is dropped."""
         places = self._of_side.pop(side, [])

@@ -88,6 +88,17 @@ class Endpoint:
             heapq.heappop(rows)
         return None
 
+    def add_waiting(self, seq: int, is_there: Callable[[int], bool]) -> None:
+        """Note one more message that waits for its far service. is_there: see waits().
+
+        They leave in order, so that once the one in the middle has left a half of them has: those
+        that have left are at most as many as wait, and forgetting them costs a constant of each.
+        """
+        waiting = self.waiting
+        waiting.append(seq)
+        if len(waiting) >= SWEEP_AT and not is_there(waiting[len(waiting) // 2]):
+            self.waiting = [one for one in waiting if is_there(one)]
+
     def waits(self, is_there: Callable[[int], bool]) -> bool:
         """Whether messages wait for its far service. They leave in order: the last one counts.
 

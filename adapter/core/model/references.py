@@ -19,6 +19,8 @@ from adapter.core.model.broker_queue import key_of
 Reference = tuple[str, ...]
 """A kind of object, and what is referred to."""
 RECEIVER: Final = "receiver"
+NOTIFIED: Final = "notified"
+"""Of event notifications: the queue that events are put to."""
 _NOTHING: Final[dict[str, Struct]] = {}
 
 
@@ -70,6 +72,7 @@ def _keys(attributes: Struct) -> set[Reference]:
             return {(kinds.ROUTE, service)}
         case kinds.PriorityAttributes(contract=by, local_service=local, remote_service=remote):
             return {(kinds.PRIORITY, by, local, remote)}
-        case kinds.NotificationAttributes(event=event, object=queue):
-            return {(kinds.NOTIFICATION, event, key_of(queue) if queue else "")}
+        case kinds.NotificationAttributes(event=event, object=queue, queue=to):
+            about = kinds.NOTIFICATION, event, key_of(queue) if queue else ""
+            return {about, (NOTIFIED, key_of(to))}
     return set()

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from adapter.core.contract.answers import DISCARD, PASS_DISCARD_AND_EXPIRY, ids_of_answer
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.stored import Stored
@@ -22,10 +23,6 @@ CONFIRM_ON_ARRIVAL: Final = 0x0100
 CONFIRM_ON_DELIVERY: Final = 0x0800
 POSITIVE_ACTION: Final = 0x0001
 NEGATIVE_ACTION: Final = 0x0002
-PASS_MESSAGE_ID: Final = 0x0080
-PASS_CORRELATION_ID: Final = 0x0040
-DISCARD: Final = 0x0800_0000
-PASS_DISCARD_AND_EXPIRY: Final = 0x4000
 ASKS: Final = (
     EXCEPTION
     | EXPIRATION
@@ -72,6 +69,9 @@ def make(
     code: of an exception, the reason as IBM MQ numbers it.
     With PASS_DISCARD_AND_EXPIRY it lives as long as the message had left.
     """
+    passed_id, correlation_id = ids_of_answer(
+        message.report, message.message_id, message.correlation_id
+    )
     body = message.body[: data_length(message, kind)]
     passes = bool(message.report & PASS_DISCARD_AND_EXPIRY)
     expiry_ms = EXPIRY_UNLIMITED
@@ -79,10 +79,8 @@ def make(
         expiry_ms = message.expires_at_ms - now_ms
     return MessageData(
         body=body,
-        message_id=message.message_id if message.report & PASS_MESSAGE_ID else message_id,
-        correlation_id=message.correlation_id
-        if message.report & PASS_CORRELATION_ID
-        else message.message_id,
+        message_id=passed_id or message_id,
+        correlation_id=correlation_id,
         group_id=NO_ID,
         priority=message.priority,
         persistence=message.persistence,

@@ -26,8 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.errors import Error, InvalidValue
-from adapter.msmq.computers import HERE
-from adapter.msmq.names import one_name
+from adapter.msmq.names import HERE, one_name
 from adapter.msmq.triggers.actions import Action, Call, MessageProperty, Run, TriggerId, TriggerName
 from adapter.msmq.triggers.conditions import CONDITIONS, MessageCondition
 from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together

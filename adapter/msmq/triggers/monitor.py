@@ -33,7 +33,6 @@ from adapter.msmq.cursor import MessageCursor
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
-from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message, incoming
 from adapter.msmq.queue import MessageQueue
@@ -66,6 +65,10 @@ class QueueMonitor:
         """changed: notified when the monitor begins or ends to wait."""
         self.path = path
         self.triggers = triggers
+        self._ending = threading.Lock()
+        """Held for a moment. The service asks under its own lock, and waits for no other."""
+        self._is_asked_anew = False
+        """Whether watch() was called since the monitor has seen last that the queue is gone."""
         self._host = host
         self._activate = activate
         self._journal = journal
@@ -89,6 +92,23 @@ class QueueMonitor:
         """How many peeks the queue manager has and has not answered: 0 or 1."""
         pending = self._pending
         return int(pending is not None and pending[0].answer is None)
+
+    def watch(self, triggers: list[Trigger]) -> bool:
+        """Monitor for these triggers from now on; False if it has ended, or been stopped.
+
+        A queue that was deleted may be there again now: an end that is under way is no end then.
+        """
+        with self._ending:
+            if self._has_ended or self._stopping.is_set():
+                return False
+            self.triggers = triggers
+            self._is_asked_anew = True
+            return True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it monitors no more: its queue is gone, or it was stopped."""
+        return self._has_ended
 
     @property
     def is_idle(self) -> bool:
@@ -142,11 +162,18 @@ class QueueMonitor:
                 )
             return True
         self._queue = None
-        if code in GONE or self._host.is_closed:
+        if self._host.is_closed or (code in GONE and not self._tries_again()):
             log.error("the triggers of queue %s are out of order: %s", self.path, problem)
             return False
         log.warning("queue %s is monitored from its head again: %s", self.path, problem)
         return True
+
+    def _tries_again(self) -> bool:
+        """Whether a queue that is gone is opened once more; if not, this is the end."""
+        with self._ending:
+            self._has_ended = not self._is_asked_anew
+            self._is_asked_anew = False
+            return not self._has_ended
 
     def stop(self) -> None:
         """Stop monitoring; a pending peek is cancelled. From any thread."""
@@ -203,7 +230,7 @@ class QueueMonitor:
         self._pending = None
         if delivered is None:
             return None
-        message = incoming(delivered, XmlMessageFormatter(), MessageReadPropertyFilter())
+        message = incoming(delivered, XmlMessageFormatter())
         peek.message_id, peek.lookup_id = message.id, message.lookup_id
         return message
 

@@ -13,7 +13,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from datetime import timedelta
+
+from msgspec import Struct
 
 from adapter import watched
 from adapter.allowed import AllowedPrograms
@@ -21,7 +24,7 @@ from adapter.channel.plain_arguments import as_whole
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
-from adapter.msmq.names import one_name
+from adapter.msmq.names import here_as_dot, one_name
 from adapter.msmq.queue import MessageQueue
 from adapter.msmq.triggers.activations import Activation, Journal, Peek
 from adapter.msmq.triggers.model import Trigger, check_together
@@ -48,6 +51,19 @@ def pause_before(count: int) -> float:
     return min(PAUSE_S * 2 ** min(repeats, 16), PAUSE_S_MAX) if repeats >= 0 else 0.0
 
 
+class Repeats(Struct, frozen=True):
+    """How often a trigger was activated for a message, one time after the other.
+
+    walk: the queue as its monitor has it open: a monitor that begins again at the head, and a queue
+    that was deleted and created again, begin with no count. message: its id and lookup id, because
+    a send to several queues has all copies the same id.
+    """
+
+    walk: weakref.ref[MessageQueue]
+    message: tuple[str, int]
+    count: int
+
+
 class TriggerService:
     """Monitors queues for triggers. Every method may be called from any thread.
 
@@ -71,7 +87,7 @@ class TriggerService:
         self._triggers: dict[str, Trigger] = {}
         self._monitors: dict[str, QueueMonitor] = {}
         self._threads: list[threading.Thread] = []
-        self._repeats: dict[str, tuple[int, int]] = {}
+        self._repeats: dict[str, Repeats] = {}
         self._journal = Journal()
         self._rules = TriggerRules(host, self._journal, allowed)
         self._running = False
@@ -252,7 +268,8 @@ class TriggerService:
     def statistics(self) -> dict[str, int]:
         """Return the figures of this service."""
         with self._lock:
-            own = {"triggers": len(self._triggers), "queues": len(self._monitors)}
+            living = [one for one in self._monitors.values() if not one.has_ended]
+            own = {"triggers": len(self._triggers), "queues": len(living)}
         return own | self._journal.statistics()
 
     # -- how
@@ -261,7 +278,7 @@ class TriggerService:
         """Return what all names of one queue have in common."""
         if not self._computer:
             self._computer = self._host.computer or self._host.computers.locate("").computer
-        return one_name(path, self._computer)
+        return one_name(here_as_dot(path, self._host.computers.is_known), self._computer)
 
     def _monitor(self, path: str) -> None:
         """Monitor a queue for its triggers. Raises MessageQueueException."""
@@ -270,28 +287,29 @@ class TriggerService:
             one for one in self._triggers.values() if self._key(one.queue) == key and one.enabled
         ]
         monitor = self._monitors.get(key)
-        if monitor is not None:
-            monitor.triggers = triggers
+        if monitor is not None and monitor.watch(triggers):
             return
         monitor = QueueMonitor(
             self._host, path, triggers, self._activate, self._journal, self._changed
         )
         monitor.open()
         self._monitors[key] = monitor
+        self._threads = [one for one in self._threads if one.is_alive()]
         self._threads.append(watched.thread(f"triggers of {path}", monitor.run, self._ended))
 
     def _ended(self, text: str) -> None:
         log.error("%s; its triggers are out of order until the service is started again", text)
 
     def _activate(self, queue: MessageQueue, trigger: Trigger, message: Message) -> None:
-        if not self._repeats_too_often(trigger, message):
+        if not self._repeats_too_often(queue, trigger, message):
             self._rules.apply(queue, trigger, message)
 
-    def _repeats_too_often(self, trigger: Trigger, message: Message) -> bool:
+    def _repeats_too_often(self, queue: MessageQueue, trigger: Trigger, message: Message) -> bool:
         """Count activations for the same message one after the other."""
-        last, count = self._repeats.get(trigger.name, (0, 0))
-        count = count + 1 if last == message.lookup_id else 1
-        self._repeats[trigger.name] = message.lookup_id, count
+        last, place = self._repeats.get(trigger.name), (message.id, message.lookup_id)
+        is_same = last is not None and last.walk() is queue and last.message == place
+        count = last.count + 1 if last is not None and is_same else 1
+        self._repeats[trigger.name] = Repeats(weakref.ref(queue), place, count)
         if self._max_repeats is None or count <= self._max_repeats:
             self._stopping.wait(pause_before(count))
             return self._stopping.is_set()

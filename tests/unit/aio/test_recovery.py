@@ -70,7 +70,7 @@ async def test_an_unexpected_end_of_its_task_closes_the_connection(
 ) -> None:
     channel = await connected(server, silence_s=0.1)
 
-    async def fail(_left_s: float) -> None:
+    async def fail() -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(channel._recovery, "_take_up", fail)

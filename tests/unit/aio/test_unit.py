@@ -234,3 +234,43 @@ async def test_a_unit_that_another_task_has_left_is_joined_by_nothing(server: Lo
         async with qm.unit():
             await qm.put("Q", b"inside")
         assert server.bodies("Q") == [b"outside", b"inside"]
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_a_commit_that_is_cancelled_before_it_was_sent_backs_out(
+    server: Loopback, is_left: bool
+) -> None:
+    """There is no link: nothing of the unit has been sent, and nothing of it stays open."""
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put(b"warm")
+        unit = qm.unit()
+        with pytest.raises(TimeoutError):  # noqa: PT012
+            async with asyncio.timeout(0.3):
+                if is_left:
+                    async with unit:
+                        await queue.put(b"never", wait=False)
+                        await asyncio.to_thread(server.crash)
+                        await lost(qm)
+                else:
+                    unit.begin()
+                    await queue.put(b"never", unit=unit, wait=False)
+                    await asyncio.to_thread(server.crash)
+                    await lost(qm)
+                    await unit.commit()
+        await asyncio.to_thread(server.start)
+        await queue.put(b"after")
+        assert await qm.outcome(unit.id) == "backed out"
+        assert not server.call(
+            lambda: [one.units for one in server.qm.connections.values() if one.units]
+        )
+        with pytest.raises(e.BackedOut, match="cancelled or interrupted"):
+            await unit.commit()
+        await unit.backout()  # which is no error: it is what has happened
+        assert server.bodies("Q") == [b"warm", b"after"]
+
+
+async def lost(qm: adapter.aio.Connection) -> None:
+    """Wait until a connection has noticed that its link is lost."""
+    while qm.statistics()["connections_lost"] == 0:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)

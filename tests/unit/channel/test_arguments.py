@@ -12,6 +12,7 @@ import pytest
 import adapter
 from adapter import DeadLetter
 from adapter import errors as e
+from adapter.channel import arguments as a
 from adapter.core.contract.details import Details
 
 WRONG: Any = object()
@@ -343,3 +344,29 @@ def test_units_do_not_nest(qm: adapter.Connection, queue: adapter.Queue) -> None
         with pytest.raises(e.UnitInProgress, match="has begun already"):
             outer.begin()
     assert queue.depth() == 1
+
+
+TIMES_MS = (*range(1, 20_000), *range(99_000, 100_000), *range(86_399_000, 86_401_000))
+
+
+@pytest.mark.parametrize("given", ["float", "timedelta", "sum"])
+def test_a_time_in_whole_milliseconds_is_just_that(given: str) -> None:
+    """As a float has no 2.007, it is the nearest one; what is between takes the longer time."""
+    for ms in TIMES_MS:
+        value: Any = timedelta(milliseconds=ms)
+        if given == "float":
+            value = ms / 1000
+        elif given == "sum":
+            value = (ms - 1) / 1000 + 0.001
+        assert a.as_wait_ms(value) == a.as_delay_ms(value) == a.as_expiry_ms(value) == ms
+        end = a.EPOCH + timedelta(milliseconds=ms)
+        assert a.as_time_ms(end) == ms
+        assert a.as_time_ms(end + timedelta(microseconds=1)) == ms + 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ms"),
+    [(0, 0), (1e-9, 1), (1e-6, 1), (0.0011, 2), (2.0070001, 2007), (2.00701, 2008)],
+)
+def test_a_time_between_two_milliseconds_is_the_longer_one(seconds: float, ms: int) -> None:
+    assert a.as_wait_ms(seconds) == a.as_delay_ms(seconds) == ms

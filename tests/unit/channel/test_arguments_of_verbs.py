@@ -188,3 +188,79 @@ def test_of_connect(server: Loopback, driver: Driver) -> None:
                 pass
             except Exception as error:
                 raise AssertionError(f"{name}={type(value).__name__}: {error!r}") from error
+
+
+class Text(str):
+    """As template engines and YAML readers have it."""
+
+    __slots__ = ()
+
+
+class Whole(int):
+    """As an IntEnum."""
+
+
+class Number(float):
+    """As numpy has it."""
+
+    __slots__ = ()
+
+
+class Data(bytes):
+    """Bytes of a type of their own."""
+
+
+PLAIN: tuple[Any, ...] = (
+    *("Q", "a/b", "LATEST", "alias", "ann", 1, 0, 0.001, b"x", "a.b.c"),
+    *({"a": "x", "b": 1, "c": 0.5, "d": b"x"}, {"a": [1, "x"]}, ["Q"], [("Q", 1)], (0, 1, 0)),
+    adapter.Message(b"x", reply_to="Q", priority=1, properties={"a": "x"}),
+    Details(identity_data="x", appl_type=1),
+    adapter.DeadLetter(reason=1, destination="Q"),
+)
+WRONG_TYPE = (e.InvalidType, e.InvalidAttribute, e.InvalidProperty)
+
+
+def subclassed(value: Any) -> Any:
+    """Return the same value of subclasses of the types that it has."""
+    if isinstance(value, dict):
+        return {subclassed(name): subclassed(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(subclassed, value))
+    if isinstance(value, adapter.Message | Details | adapter.DeadLetter):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        return type(value)(**{name: subclassed(one) for name, one in fields.items()})
+    made: dict[type, Callable[[Any], Any]] = {str: Text, int: Whole, float: Number, bytes: Data}
+    return made[type(value)](value) if type(value) in made else value
+
+
+def refusal(of: Any, verb: str, given: dict[str, Any]) -> e.Error | None:
+    try:
+        call(of, verb, given)
+    except e.Error as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(("kind", "verb"), list(verbs()))
+def test_a_subclass_of_a_type_is_taken_where_the_type_is(
+    driver: Driver, qm: adapter.Connection, kind: str, verb: str
+) -> None:
+    qm.define_queue("Q", replace=True)
+    of = KINDS[kind][1](qm)
+    needed, taken = arguments(kind, verb)
+    for name in sorted(taken - ({"cancel"} if driver.name == TASKS else set())):
+        for value in PLAIN:
+            first = refusal(of, verb, {**needed, name: value})
+            if isinstance(first, WRONG_TYPE):
+                continue
+            again = refusal(of, verb, {**needed, name: subclassed(value)})
+            assert not isinstance(again, WRONG_TYPE), (name, value, again)
+            assert "cannot be sent" not in str(again), (name, value, again)
+    assert qm.statistics()["connections_lost"] == 0
+
+
+def test_connect_takes_texts_of_subclasses(server: Loopback, driver: Driver) -> None:
+    for name in ("user", "application", "password", "queue_manager", "token"):
+        given = {"queue_manager": "QM1"}.get(name, "a.b.c")
+        driver.connect(server.address, **{name: Text(given)}).close()
+    driver.connect(Text(server.address)).close()

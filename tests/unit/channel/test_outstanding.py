@@ -59,3 +59,20 @@ def test_finding_reliability_questions_are_asked_again(question: c.Command | Ask
     outstanding.give_up("it is cut")
     assert isinstance(asked.answer, ConnectionBroken)
     assert "ask again" in str(asked.answer)
+
+
+def test_what_could_not_be_sent_is_no_part_of_its_unit() -> None:
+    """So the unit begins again as a whole when the queue manager lets go of it."""
+    outstanding = Outstanding()
+    handle = outstanding.new_handle("Q", c.OUTPUT)
+    handle.is_open = True
+    outstanding.handles[handle.number] = handle
+    unit = outstanding.enlist()
+    put = Pending(c.Put(1, [], unit.ident), rq.WITH_UNIT, handle=handle)
+    outstanding.prepare([put], unit)  # its frame was too long
+    put = Pending(c.Put(1, [], unit.ident), rq.WITH_UNIT, handle=handle)
+    outstanding.register(outstanding.prepare([put], unit), sent=True)
+    outstanding.is_let_go = True
+    outstanding.lost("it is being stopped")
+    assert put.answer is None
+    assert unit.epoch == outstanding.epoch

@@ -1,9 +1,23 @@
 """In which order the places of a queue manager are tried."""
 
+import ssl
+from collections.abc import Callable
+
+import pytest
+
+from adapter.aio.link import AddressDialer, TaskLookUpDialer
 from adapter.channel.addresses import Address
+from adapter.channel.link.lookup import LookUpDialer
 from adapter.channel.link.port import LinkLost, LinkSilent
 from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.places import LEARNED_MAX, NAMED_MAX, SUSPECT_S, ManagerPlaces
+from adapter.channel.link.tls import dialer_of
+from adapter.channel.places import (
+    LEARNED_MAX,
+    NAMED_MAX,
+    SUSPECT_S,
+    ManagerPlace,
+    ManagerPlaces,
+)
 
 
 class Spot:
@@ -120,3 +134,41 @@ def test_what_uses_a_socket_of_this_machine_is_not_led_over_a_network_in_the_cle
     assert loopback.place == "127.0.0.1:1414"
     there = TcpDialer(Address("192.0.2.1", 1414)).toward(Address("192.0.2.2", 1414))
     assert there is not None
+
+
+def look_up(_timeout_s: float) -> str:
+    return "h:1414"
+
+
+def of_threads(by: Address | None, tls: ssl.SSLContext | None) -> ManagerPlace:
+    return LookUpDialer(look_up, tls) if by is None else dialer_of(by, tls)
+
+
+def of_tasks(by: Address | None, tls: ssl.SSLContext | None) -> ManagerPlace:
+    return TaskLookUpDialer(look_up, tls) if by is None else AddressDialer(by, tls)
+
+
+@pytest.mark.parametrize("with_tls", [False, True])
+@pytest.mark.parametrize("by", [Address("h", 1414), Address("", 0, "/run/q.sock"), None])
+@pytest.mark.parametrize("make", [of_threads, of_tasks])
+def test_what_the_other_end_names_is_dialed_in_the_same_way_or_not_at_all(
+    make: Callable[[Address | None, ssl.SSLContext | None], ManagerPlace],
+    by: Address | None,
+    with_tls: bool,
+) -> None:
+    """No address that it names is an error, least of all of the verb that waits."""
+    if with_tls and by is not None and by.path:
+        return  # which connect() refuses
+    one = make(by, ssl.create_default_context() if with_tls else None)
+    found = ManagerPlaces([one])
+    found.lost("h:1414", moved("unix:/run/other.sock,h2:1414,127.0.0.1:1415"))
+    attempts, tried = found.attempts(), []
+    while (spot := attempts.next()) is not None and spot is not one:
+        tried.append(spot.place)
+        attempts.failed(spot, LinkLost("no"))
+    expected = {"unix:/run/other.sock", "h2:1414", "127.0.0.1:1415"}
+    if with_tls:
+        expected.remove("unix:/run/other.sock")
+    if by is not None and by.path:
+        expected.remove("h2:1414")
+    assert set(tried) == expected

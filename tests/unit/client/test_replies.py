@@ -10,6 +10,12 @@ import pytest
 import adapter
 from adapter import testing
 from adapter.client import replies
+from adapter.core.contract.answers import (
+    DISCARD,
+    PASS_CORRELATION_ID,
+    PASS_DISCARD_AND_EXPIRY,
+    PASS_MESSAGE_ID,
+)
 from adapter.errors import (
     ConnectionBroken,
     InvalidOption,
@@ -210,3 +216,87 @@ def test_a_request_expires_with_its_timeout(driver: Driver) -> None:
         assert [message.expiry_s for message in service.browse()] == [0.001, None, 7, 8]
         running.clock.advance(10)
         assert service.depth() == 1
+
+
+def answer_next(qm: adapter.Connection, body: bytes) -> adapter.Message:
+    """Answer the next request with a body; return the request."""
+    request = qm.queue("SERVICE").get(timeout=WAIT_S)
+    assert request is not None
+    qm.reply(request, body)
+    return request
+
+
+def test_a_request_of_a_message_that_was_got_has_its_reply_here(
+    manager: TestQueueManager,
+) -> None:
+    """A service that asks another one on with what it has got names no queue of its own caller."""
+    with served(manager) as seen, manager.connect() as qm:
+        qm.define_queue("ASKED")
+        asked = qm.queue("ASKED")
+        asked.put(b"abc", reply_to="R", reply_to_queue_manager="QM2", report=PASS_CORRELATION_ID)
+        got = asked.get()
+        assert got is not None
+        assert qm.queue("SERVICE").request(got, timeout=WAIT_S).body == b"cba"
+    assert seen[0].reply_to_queue_manager in ("", "QM1")
+    assert got.reply_to_queue_manager == "QM2", "the message of the program stays as it was"
+
+
+@pytest.mark.parametrize("is_got", [True, False])
+def test_a_late_reply_is_no_reply_to_a_later_request_of_that_id(
+    manager: TestQueueManager, is_got: bool
+) -> None:
+    with manager.connect() as qm, manager.connect() as other:
+        service = qm.queue("SERVICE")
+        template = adapter.Message(b"first", message_id=b"fixed".ljust(24, b"\0"))
+        if is_got:
+            service.put(template)
+            got = service.get()
+            assert got is not None
+            template = got
+        with pytest.raises(NoReply):
+            service.request(template, timeout=0.05, expiry_s=None)
+        answer_next(other, b"late")
+        with served(manager):
+            template.body = b"second"
+            assert service.request(template, timeout=WAIT_S).body == b"dnoces"
+            assert service.request(template, timeout=WAIT_S).body == b"dnoces"
+        assert len(qm.queues("MQK.*")) == 1, "queues for replies that no request waits on are gone"
+
+
+OWN, ASKED = b"m" * 24, b"c" * 24
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (0, (None, OWN)),
+        (PASS_MESSAGE_ID, (OWN, OWN)),
+        (PASS_CORRELATION_ID, (None, ASKED)),
+        (PASS_MESSAGE_ID | PASS_CORRELATION_ID, (OWN, ASKED)),
+    ],
+)
+def test_a_reply_has_the_ids_that_the_report_options_say(
+    manager: TestQueueManager, report: int, expected: tuple[bytes | None, bytes]
+) -> None:
+    with manager.connect() as qm:
+        qm.define_queue("R")
+        qm.put("SERVICE", b"x", report=report, reply_to="R", message_id=OWN, correlation_id=ASKED)
+        answer_next(qm, b"y")
+        reply = qm.get("R")
+        assert reply is not None
+    passed_id, correlation_id = expected
+    assert reply.correlation_id == correlation_id
+    assert (reply.message_id == OWN) is (passed_id is not None)
+
+
+def test_a_reply_lives_as_long_as_its_request_if_that_asks_for_it(
+    manager: TestQueueManager,
+) -> None:
+    with manager.connect() as qm:
+        qm.define_queue("R")
+        qm.put("SERVICE", b"x", report=PASS_DISCARD_AND_EXPIRY | DISCARD, reply_to="R", expiry_s=60)
+        request = answer_next(qm, b"y")
+        reply = qm.get("R")
+        assert reply is not None
+    assert reply.expires_at == request.expires_at
+    assert reply.report == DISCARD

@@ -14,13 +14,13 @@ import pytest
 from adapter.core import inputs
 from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.contract import commands as c
+from adapter.core.contract.answers import DISCARD
 from adapter.core.contract.details import Details
 from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.results import Done
 from adapter.core.contract.transmission import Transmission
-from adapter.core.model.report import DISCARD
 from adapter.format import descriptor, entries, feeds, inbound, transfer
 from adapter.format.schemas import VERSIONS_END, LaterReleaseError
 from adapter.network.collecting import InboundCollector

@@ -1,5 +1,7 @@
 """Records by which any Kafka client puts messages."""
 
+import math
+
 import pytest
 
 from adapter.core.contract.details import Details
@@ -95,6 +97,10 @@ def test_other_headers_mean_nothing() -> None:
         ({"mq.queue": b"Q", "mq.properties": b"[]"}, "JSON object"),
         ({"mq.queue": b"Q", "mq.properties": b'{"a": []}'}, "property 'a'"),
         ({"mq.queue": b"Q", "mq.properties": b"[" * 100_000}, "mq.properties"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": NaN}'}, "NaN is no JSON"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": -Infinity}'}, "-Infinity is no JSON"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": 1e999}'}, "property 'a' is too large"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": -1e999}'}, "property 'a' is too large"),
         ({"mq.queue": b"Q", "mq.properties": b'{"a": "\\ud83d"}'}, "surrogates not allowed"),
         ({"mq.queue": b"Q", "mq.properties": b'{"\\ud83d": 1}'}, "surrogates not allowed"),
     ],
@@ -109,3 +115,6 @@ def test_what_a_record_cannot_say_is_refused() -> None:
         inbound.encode("Q", MessageData(details=Details()))
     with pytest.raises(ValueError, match="properties"):
         inbound.encode("Q", MessageData(properties={"raw": b"bytes"}))
+    for number in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match="properties cannot be sent"):
+            inbound.encode("Q", MessageData(properties={"a": number}))

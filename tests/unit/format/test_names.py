@@ -21,7 +21,7 @@ FAST = settings(max_examples=examples(150))
 def test_escaping_is_reversible_and_legal(name: str) -> None:
     for dots in (False, True):
         text = names.escape(name, dots=dots)
-        assert names.unescape(text) == name
+        assert names.unescape(text, dots=dots) == name
         assert LEGAL.fullmatch(text)
         assert "_" not in text, "Kafka takes A_B for A.B"
         assert "." not in text or not dots
@@ -44,10 +44,33 @@ def test_a_ledger_topic_tells_whose_it_is(manager: str) -> None:
 @pytest.mark.parametrize(
     "topic",
     ["", "mq", "mq.QM", "mq.QM.events", "mq.ledger", "mq.A.B.ledger", "xx.QM.ledger",
-     "mq.Q_M.ledger", "mq.Q-.ledger", "mq.QM.ledger.x"],
+     "mq..ledger", "mq.Q_M.ledger", "mq.Q-.ledger", "mq.QM.ledger.x"],
 )  # fmt: skip
 def test_what_is_no_ledger_topic(topic: str) -> None:
     assert names.parse_ledger_topic(topic) is None
+
+
+LIKE_A_NAME = st.lists(st.sampled_from([*"AB.-_019", "-o", "-u", "-x2e", "-x41", "-1"])).map(
+    "".join
+)
+
+
+@settings(max_examples=examples(1000))
+@given(LIKE_A_NAME, LIKE_A_NAME)
+def test_what_is_read_as_a_name_is_written_so(manager: str, queue: str) -> None:
+    """Whatever another program names its topics: no two are read as the topic of one queue."""
+    topic = f"mq.{manager}.q.{queue}"
+    try:
+        found = names.parse_queue_topic(topic)
+    except names.NotAQueueTopic:
+        pass
+    else:
+        assert names.queue_topic(*found) == topic
+        assert all(found[:2]), "neither has an empty name"
+    ledger, inbound = f"mq.{manager}.ledger", f"mq.QM1.in.{manager}"
+    owner, source = names.parse_ledger_topic(ledger), names.parse_inbound_topic(inbound)
+    assert owner is None or (owner and names.ledger_topic(owner) == ledger)
+    assert source is None or (source and names.inbound_topic("QM1", source) == inbound)
 
 
 @FAST
@@ -102,6 +125,10 @@ def test_a_prefix_may_hold_dots() -> None:
         "mq.QM1.q.A-x41",
         "mq.QM1.q.A-xff",
         "mq.QM1.q.A-",
+        "mq.QM1.q.-5",
+        "mq.QM1.q.A-oB",
+        "mq.QM1.q.A-5-6",
+        "mq.Q-dM1-.q.A",
         "mq.QM1.q.A-1\n",
         f"mq.QM1.q.A-{2**63}",
         f"mq.QM1.q.A-{'1' * 230}",

@@ -1,5 +1,7 @@
 """BinaryMessageFormatter: basic values as BinaryFormatter writes them, and never an object."""
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,7 @@ def test_values_as_net_writes_them(value: object, body: str) -> None:
         st.floats(allow_nan=False),
         st.text(st.characters(codec="utf-8"), max_size=300),
         st.binary(max_size=300),
-        st.lists(st.text(st.characters(codec="utf-8")), max_size=5),
+        st.lists(st.one_of(st.none(), st.text(st.characters(codec="utf-8"))), max_size=5),
     )
 )
 def test_values_come_back(value: object) -> None:
@@ -45,7 +47,7 @@ def test_values_come_back(value: object) -> None:
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize("value", [object(), {}, [1], 2**63, "\ud800", ["\ud800"]])
+@pytest.mark.parametrize("value", [object(), {}, [1], [None, 1], 2**63, "\ud800", ["\ud800"]])
 def test_what_cannot_be_written_is_named(value: object) -> None:
     with pytest.raises(InvalidOperationError, match="cannot write"):
         BinaryMessageFormatter().write(value)
@@ -64,3 +66,60 @@ def test_any_body_is_read_or_refused(body: bytes, is_headed: bool) -> None:
         BinaryMessageFormatter().read(HEAD + body if is_headed else body, BINARY)
     except InvalidOperationError:
         return
+
+
+def written_by_net(texts: list[str | None]) -> bytes:
+    """Write an array as .NET does: a text that comes again by its number, nulls together."""
+    records, numbers = b"", dict[str, int]()
+    for at, text in enumerate(texts):
+        if text is None:
+            if at and texts[at - 1] is None:
+                continue
+            count = next((n for n, one in enumerate(texts[at:]) if one is not None), None)
+            count = len(texts) - at if count is None else count
+            many = b"\x0e" + struct.pack("<i", count)
+            records += b"\x0a" if count == 1 else bytes((13, count)) if count < 256 else many
+        elif text in numbers:
+            records += b"\x09" + struct.pack("<i", numbers[text])
+        else:
+            numbers[text] = len(numbers) + 2
+            body = text.encode()
+            records += b"\x06" + struct.pack("<i", numbers[text]) + bytes((len(body),)) + body
+    return HEAD + b"\x11" + struct.pack("<ii", 1, len(texts)) + records + b"\x0b"
+
+
+runs = st.tuples(st.sampled_from([None, "", "a", "b"]), st.sampled_from([1, 2, 255, 256, 300]))
+
+
+@given(texts=st.lists(runs, max_size=4).map(lambda many: [t for t, n in many for _ in range(n)]))
+def test_arrays_of_texts_are_read_as_net_writes_them(texts: list[str | None]) -> None:
+    formatter = BinaryMessageFormatter()
+    assert formatter.read(written_by_net(texts), BINARY) == texts
+    assert formatter.read(*formatter.write(texts)) == texts
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        b"\x09\x07\0\0\0",
+        b"\x0d\x03",
+        b"\x0d\0",
+        b"\x0e\xff\xff\xff\xff",
+        b"\x0e\x03\0\0\0",
+        b"\x0f",
+    ],
+)
+def test_items_that_are_none_are_refused(records: bytes) -> None:
+    body = HEAD + b"\x11" + struct.pack("<ii", 1, 2) + records * 2 + b"\x0b"
+    with pytest.raises(InvalidOperationError, match="cannot read"):
+        BinaryMessageFormatter().read(body, BINARY)
+
+
+def test_few_bytes_stand_for_no_more_nulls_than_there_may_be() -> None:
+    for count, is_read in ((65_536, True), (65_537, False), (2**31 - 1, False)):
+        body = HEAD + b"\x11" + struct.pack("<iiBi", 1, count, 14, count) + b"\x0b"
+        if is_read:
+            assert BinaryMessageFormatter().read(body, BINARY) == [None] * count
+        else:
+            with pytest.raises(InvalidOperationError, match="an array of"):
+                BinaryMessageFormatter().read(body, BINARY)

@@ -288,3 +288,24 @@ def test_what_is_sent_to_a_former_name_of_a_computer_reaches_it(at: Computers) -
         sender = at.client.open(rf"{name}\private$\plain", access=QueueAccessMode.SEND)
         sender.send(name)
         assert plain.receive(WAIT_S).body == name
+
+
+def test_what_became_of_a_transaction_of_another_computer_is_asked_there() -> None:
+    with computers(msmq_level=4) as at:
+        own(at.server, "orders", transactional=True)
+        at.server.open(REMOTE).send("x", transaction=MessageQueueTransactionType.SINGLE)
+        remote, local = at.client.open(REMOTE), own(at.client, "local", transactional=True)
+        with MessageQueueTransaction(at.client) as transaction:
+            assert transaction.computer == ""
+            remote.receive(WAIT_S, transaction=transaction)
+        assert transaction.computer == "SERVER"
+        with at.at_client.connect_msmq() as host:
+            assert host.outcome(transaction.id) == "unknown"
+            assert host.outcome(transaction.id, transaction.computer) == "committed"
+            assert host.outcome(transaction.id) == "committed"
+            with pytest.raises(MessageQueueException) as unknown:
+                host.outcome(transaction.id, "NOWHERE")
+            assert code_of(unknown) is MessageQueueErrorCode.MACHINE_NOT_FOUND
+            with MessageQueueTransaction(at.client) as transaction:
+                local.send("x", transaction=transaction)
+            assert host.outcome(transaction.id, transaction.computer) == "committed"

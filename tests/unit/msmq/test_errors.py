@@ -98,3 +98,20 @@ def test_errors_can_be_pickled() -> None:
     for one in (error, MessageQueueTimeout("text", "q")):
         again = pickle.loads(pickle.dumps(one))
         assert (str(again), again.object_name) == (str(one), one.object_name)
+
+
+@pytest.mark.parametrize("ident", ["", bytes(range(24)).hex()])
+def test_a_lost_transaction_is_told_in_words_of_msmq(ident: str) -> None:
+    lost = errors.BackedOut(f"unit {ident} was backed out: begin a new unit", ident)
+    for error in (lost, errors.UnitEnded("the unit is ended: begin another unit")):
+        found = translate(error)
+        assert isinstance(found, MessageQueueException)
+        assert found.message_queue_error_code is MessageQueueErrorCode.TRANSACTION_SEQUENCE
+        assert "transaction" in found.text
+        assert "unit" not in found.text
+    assert ("00010203-0405-" in translate(lost).text) == bool(ident)
+
+
+def test_an_unknown_outcome_at_another_computer_says_where_to_ask() -> None:
+    found = translate(errors.InDoubt("no answer", "", bytes(range(24))), computer="SERVER")
+    assert "outcome(transaction_id, computer='SERVER')" in found.text

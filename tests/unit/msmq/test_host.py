@@ -147,3 +147,12 @@ def test_finding_msmq_d10_public_queues_are_not_created(at: MsmqSite) -> None:
     with pytest.raises(MessageQueueException, match="public queue") as public:
         at.home.create(r".\orders")
     assert code_of(public) is MessageQueueErrorCode.UNSUPPORTED_FORMATNAME_OPERATION
+
+
+def test_a_path_may_have_a_sign_of_equality(at: MsmqSite) -> None:
+    at.home.create(r".\private$\a=b")
+    assert at.home.exists(r".\private$\a=b")
+    assert not at.home.exists(r".\private$\direct=b")
+    for name in (r"DIRECT=OS:.\private$\a=b", "PUBLIC=x", "multicast=x"):
+        with pytest.raises(InvalidOperationError, match="format name"):
+            at.home.exists(name)

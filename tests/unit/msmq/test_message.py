@@ -1,11 +1,18 @@
 """Message: properties, their checks, and what becomes of them in core's message."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from adapter.channel.requests import ENCODING_ERRORS
 from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.msmq import (
     AcknowledgeTypes,
@@ -18,8 +25,11 @@ from adapter.msmq import (
     MessageReadPropertyFilter,
     XmlMessageFormatter,
 )
+from adapter.msmq.filters import PROPERTIES
 from adapter.msmq.message import incoming
+from adapter.msmq.property_names import settable
 from adapter.msmq.variants import VT_BYTES
+from adapter.wire.codec import decode_command, raw
 
 GUID = "00112233-4455-6677-8899-aabbccddeeff"
 
@@ -93,7 +103,7 @@ def delivered(**fields: object) -> Delivered:
 
 
 def test_what_is_received() -> None:
-    found = incoming(delivered(), XmlMessageFormatter(), MessageReadPropertyFilter())
+    found = incoming(delivered(), XmlMessageFormatter())
     assert (found.body, found.label, found.priority) == (b"body", "label", MessagePriority.LOW)
     assert found.id == "00000000-0000-0000-0000-000000000000\\1"
     assert found.lookup_id == (5 << 56) + 9
@@ -108,14 +118,14 @@ def test_what_is_received() -> None:
 def test_a_body_of_none_is_received_as_none() -> None:
     sent = delivered()
     sent.message = Message(None).to_data()
-    found = incoming(sent, XmlMessageFormatter(), MessageReadPropertyFilter())
+    found = incoming(sent, XmlMessageFormatter())
     assert found.body is None
     assert found.body_bytes == b""
 
 
 def test_a_filter_leaves_properties_out() -> None:
     wanted = MessageReadPropertyFilter(body=False)
-    found = incoming(delivered(), XmlMessageFormatter(), wanted)
+    found = incoming(delivered(), XmlMessageFormatter(), wanted.unread())
     assert found.label == "label"
     for name in ("body", "body_bytes", "body_type"):
         with pytest.raises(InvalidOperationError, match="property body was not read"):
@@ -127,7 +137,7 @@ def test_a_filter_leaves_properties_out() -> None:
 
 
 def test_a_received_message_is_sent_on_as_it_is() -> None:
-    found = incoming(delivered(), XmlMessageFormatter(), MessageReadPropertyFilter())
+    found = incoming(delivered(), XmlMessageFormatter())
     for message in (found, found.copy()):
         data = message.to_data(BinaryMessageFormatter())
         assert (data.body, data.priority, data.message_id) == (b"body", 2, b"")
@@ -184,3 +194,199 @@ def test_finding_msmq_d4_a_class_of_the_program_may_have_more() -> None:
     assert order.number == 5
     with pytest.raises(AttributeError, match="is given by the queue manager"):
         order.id = "x"
+
+
+QUEUES = ("administration_queue", "response_queue", "dead_letter_queue")
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_queues_of_this_machine_are_sent_with_a_dot(name: str) -> None:
+    message = Message("x", None, **{name: r"localhost\private$\q"})
+    assert getattr(message.to_data().msmq, name) == r".\private$\q"
+    assert getattr(message, name) == r"localhost\private$\q"
+
+
+def test_one_queue_is_one() -> None:
+    several = r".\private$\a,.\private$\b"
+    assert Message(response_queue=several).response_queue == several
+    for name in ("administration_queue", "dead_letter_queue"):
+        with pytest.raises(ValueError, match="one queue"):
+            Message("x", None, **{name: several})
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_what_is_sent_on_names_queues_of_its_first_sender(name: str) -> None:
+    for sent in (r".\private$\q", r"DIRECT=OS:.\private$\q", r"localhost\private$\q", " "):
+        found = received()
+        vars(found)[name] = sent  # as another client may have written it
+        vars(found)["source_computer"] = "AWAY"
+        expected = sent.replace(".", "AWAY").replace("localhost", "AWAY")
+        assert getattr(found.copy(), name) == expected
+        for message in (found, found.copy(), received_without(found, "label")):
+            assert getattr(message.to_data().msmq, name) == expected
+        assert getattr(found, name) == sent
+        found.label = "other"
+        if sent.strip():
+            setattr(found, name, sent)
+            assert getattr(found.to_data().msmq, name).startswith(("DIRECT=OS:.", "."))
+
+
+def received_without(message: Message, name: str) -> Message:
+    """Return a message as it would be received if a filter left one property out."""
+    found = received(unread=frozenset({name}))
+    vars(found).update({one: vars(message)[one] for one in (*QUEUES, "source_computer")})
+    return found
+
+
+def received(body: tuple[bytes, int] = (b"", 0), unread: frozenset[str] = frozenset()) -> Message:
+    """Return a message as it is received, with this body and type."""
+    one = delivered()
+    one.message.body = body[0]
+    assert one.message.msmq is not None
+    one.message.msmq.body_type = body[1]
+    return incoming(one, XmlMessageFormatter((Line,)), unread)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROPERTIES) - {"body"}))
+def test_a_message_is_sent_on_without_what_a_filter_leaves_out(name: str) -> None:
+    found = received(XmlMessageFormatter().write("text"), frozenset({name}))
+    data = found.to_data()
+    assert data.body == b'<?xml version="1.0"?>\n<string>text</string>'
+    assert data.msmq is not None
+    assert data.msmq.label == ("" if name == "label" else "label")
+    assert data.priority == (3 if name == "priority" else 2)
+    assert found.copy().to_data().priority == data.priority
+    found.sent_as(b"")
+    assert found.id == ""
+
+
+def test_what_is_set_is_read() -> None:
+    found = received(unread=frozenset(PROPERTIES))
+    found.label = "other"
+    assert found.label == "other"
+    with pytest.raises(InvalidOperationError, match="property priority was not read"):
+        found.priority  # noqa: B018 -- reading it is what is refused
+
+
+class Line(msgspec.Struct):
+    number: int
+    parts: list[str]
+
+
+def append(value: list[Any]) -> None:
+    value.append(value[0])
+
+
+def replace_first(value: list[Any]) -> None:
+    value[0] = True
+
+
+def change_within(value: Line) -> None:
+    value.parts[0] = "other"
+
+
+@pytest.mark.parametrize(
+    ("value", "change"),
+    [(["one"], append), ([1, 2], replace_first), (Line(1, ["a"]), change_within)],
+)
+def test_what_the_body_shows_is_sent(value: Any, change: Callable[[Any], None]) -> None:
+    formatter = XmlMessageFormatter((Line,))
+    sent = formatter.write(value)
+    net = sent[0].replace(b" />", b"/>") + b"\n", sent[1]  # as another writer has it
+    found = received(net)
+    assert found.to_data().body == net[0]
+    assert found.body == value
+    assert found.to_data().body == net[0]
+    change(found.body)
+    if value == [1, 2]:
+        found.body[1] = False
+    for message in (found, found.copy()):
+        assert formatter.read(message.to_data().body, 0) == found.body != value
+
+
+def test_a_body_of_a_formatter_that_only_reads_is_sent_on() -> None:
+    class Reading:
+        def write(self, value: Any) -> tuple[bytes, int]:
+            raise KeyError
+
+        def read(self, body: bytes, _: int) -> list[str]:
+            return body.decode().split()
+
+    found = received((b"a b", 8))
+    found.formatter = Reading()
+    assert found.body == ["a", "b"]
+    assert found.to_data().body == b"a b"
+    found.body.append("c")
+    with pytest.raises(KeyError):
+        found.to_data()
+
+
+values = st.one_of(
+    st.none(), st.text(), st.integers(), st.binary(), st.floats(), st.booleans(),
+    st.binary().map(bytearray), st.lists(st.integers()), st.builds(object),
+)  # fmt: skip
+
+
+@given(written=st.one_of(values, st.tuples(values), st.tuples(values, values)))
+def test_what_a_formatter_of_a_program_returns_can_be_sent_or_is_refused(written: Any) -> None:
+    class Own:
+        def write(self, _: Any) -> Any:
+            return written
+
+        def read(self, body: bytes, _: int) -> bytes:
+            return body
+
+    try:
+        data = Message(5, formatter=Own()).to_data()
+    except InvalidOperationError:
+        return
+    command = MsmqSend(1, data)
+    assert decode_command(raw(command)) == command
+
+
+class Text(str):
+    """A text of a type of a program's own."""
+
+    __slots__ = ()
+
+
+class Whole(int):
+    """A number of a type of a program's own."""
+
+
+class Octets(bytes):
+    """Bytes of a type of a program's own."""
+
+
+properties = st.dictionaries(
+    st.sampled_from(settable(Message)),
+    st.one_of(
+        values,
+        st.timedeltas(),
+        st.text("\ud800\0\\.,a").map(Text),
+        st.integers(-1, 2**33).map(Whole),
+        st.binary().map(Octets),
+        st.sampled_from(AcknowledgeTypes),
+        st.sampled_from([rf"{GUID}\1", Text(rf"{GUID}\{2**64 - 1}"), r".\private$\q"]),
+    ),
+)
+
+
+@given(properties=properties, transaction=st.sampled_from([b"", bytes(24)]))
+def test_whatever_a_program_sets_can_be_sent_or_is_refused(
+    properties: dict[str, Any], transaction: bytes
+) -> None:
+    """The queue manager ends the connection at a command that it cannot read."""
+    message = Message("x")
+    for name, value in properties.items():
+        with suppress(ValueError, TypeError):
+            setattr(message, name, value)
+    try:
+        command = MsmqSend(1, message.to_data(), transaction)
+    except (InvalidOperationError, ValueError, TypeError, AttributeError):
+        return  # before anything is sent
+    try:
+        body = raw(command)
+    except ENCODING_ERRORS:
+        return
+    assert decode_command(body) == command

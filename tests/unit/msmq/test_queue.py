@@ -1,5 +1,6 @@
 """MessageQueue: sending, moving, journals, properties, and what a closed queue answers."""
 
+import socket
 import threading
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adapter.core.contract.results import ComputerFound
 from adapter.msmq import (
     AcknowledgeTypes,
     Acknowledgment,
@@ -17,8 +19,11 @@ from adapter.msmq import (
     MessageQueueException,
     MessageQueueTimeout,
     MessageQueueTransaction,
+    MessageReadPropertyFilter,
     MessageType,
+    PeekAction,
     QueueAccessMode,
+    XmlMessageFormatter,
 )
 from tests.support.msmq_site import MsmqSite, labels, path, send, send_together
 
@@ -393,3 +398,104 @@ def test_finding_msmq_d4_a_queue_has_no_other_properties(
     assert hint in str(wrong.value)
     with pytest.raises(AttributeError, match="use_encryption"):
         setattr(queue.default_properties_to_send, "use_encryption", True)  # noqa: B010
+
+
+def test_a_queue_that_denies_receiving_to_others_moves_its_messages(at: MsmqSite) -> None:
+    at.create("orders")
+    queue = at.open_home("orders", deny_receive=True)
+    subqueue = at.open_home("orders;sub", access=QueueAccessMode.MOVE)
+    send(queue, "1")
+    queue.move(queue.peek(0).lookup_id, subqueue)
+    reader = at.open_away("orders")
+    assert code_of(reader.receive, 0) is MessageQueueErrorCode.SHARING_VIOLATION
+
+
+def test_what_a_queue_reads_and_sends_with_is_checked_when_it_is_set(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    wrong = {
+        "formatter": (5, "x", XmlMessageFormatter),
+        "message_read_property_filter": (None, True, MessageReadPropertyFilter),
+        "default_properties_to_send": (None, "x", Message),
+    }
+    for name, values in wrong.items():
+        before = getattr(queue, name)
+        for value in values:
+            with pytest.raises(TypeError, match=name):
+                setattr(queue, name, value)
+        assert getattr(queue, name) is before
+    queue.formatter = None
+    assert queue.receive(0).body == "1"
+
+
+def test_a_receive_fails_only_before_it_removes(at: MsmqSite) -> None:
+    class Wrong(MessageReadPropertyFilter):
+        def unread(self) -> frozenset[str]:
+            raise LookupError
+
+    queue = at.create()
+    send(queue, "1")
+    queue.message_read_property_filter = Wrong()
+    with pytest.raises(LookupError):
+        queue.receive(0)
+    assert queue.count() == 1
+
+
+def test_next_is_behind_a_cursor(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1", "2")
+    with pytest.raises(ValueError, match="cursor"):
+        queue.peek(0, action=PeekAction.NEXT)
+    assert queue.peek(0, action=PeekAction.CURRENT).body == "1"
+
+
+def test_names_of_the_own_machine_in_a_message_and_in_lists(at: MsmqSite) -> None:
+    """The acknowledgments and the messages come where a dot would lead them."""
+    one, other, acks = at.create("one"), at.create("other"), at.create("acks")
+    names = r"localhost\private$\one,DIRECT=TCP:127.0.0.1\private$\other"
+    with at.home.open(names, access=QueueAccessMode.SEND) as both:
+        both.send(
+            Message(
+                "x",
+                administration_queue=r"localhost\private$\acks",
+                response_queue=one,
+                acknowledge_type=AcknowledgeTypes.FULL_REACH_QUEUE,
+            )
+        )
+    assert (one.count(), other.count(), acks.count()) == (1, 1, 2)
+    assert one.receive(0).administration_queue == r".\private$\acks"
+
+
+def test_the_names_of_a_queue_of_mq(at: MsmqSite) -> None:
+    with at.manager.connect() as connection:
+        connection.define_queue("MSMQ.RESULTS")
+    queue = at.home.open(r".\MSMQ.RESULTS", access=QueueAccessMode.SEND)
+    assert queue.format_name == r"DIRECT=OS:HOME\MSMQ.RESULTS"
+    for name in (queue.format_name, rf"{queue.machine_name}\{queue.queue_name}"):
+        at.home.open(name, access=QueueAccessMode.SEND).send(b"x")
+    with pytest.raises(MessageQueueException, match="a queue of MQ has no properties of MSMQ"):
+        queue.count()
+
+
+def test_the_name_of_this_machine_in_messages_is_looked_up_once(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "thismachine")
+    asked: list[str] = []
+    locate = at.home.computers.locate
+
+    def note(computer: str) -> ComputerFound:
+        asked.append(computer)
+        return locate(computer)
+
+    monkeypatch.setattr(at.home.computers, "locate", note)
+    queue, acks = at.create(), at.create("acks")
+    for _ in range(3):
+        send(
+            queue,
+            "1",
+            administration_queue=r"ThisMachine\private$\acks",
+            acknowledge_type=AcknowledgeTypes.FULL_REACH_QUEUE,
+        )
+    assert acks.count() == 3
+    assert asked.count("ThisMachine") == 1

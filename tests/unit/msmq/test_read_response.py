@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from adapter.msmq import (
+    AcknowledgeTypes,
     Message,
     MessageQueue,
     MessageQueueErrorCode,
     MessageQueueException,
     MessageQueueTransaction,
+    QueueAccessMode,
     read_response,
 )
 from adapter.msmq.read_response import ReadResponseServer
@@ -92,3 +94,75 @@ def test_it_waits_until_the_computer_has_room_for_an_answer(
     finally:
         server.stop()
         thread.join(10)
+
+
+def test_a_bad_request_that_another_server_has_is_left_to_that_one(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is received between the look at it and its rejection, and there again later, or gone."""
+    reject = ReadResponseServer._reject
+    outcomes = iter([False, True])
+
+    def late(server: ReadResponseServer, request: Message, why: str) -> None:
+        transaction = MessageQueueTransaction(at.away)
+        transaction.begin()
+        at.open_away("requests").receive(0, transaction=transaction)
+        try:
+            reject(server, request, why)
+        finally:
+            if next(outcomes):
+                transaction.commit()
+            else:
+                transaction.abort()
+
+    monkeypatch.setattr(ReadResponseServer, "_reject", late)
+    at.manager.mqsc("ALTER QMGR MSMQLVL(4)")
+    send_together(at.home, at.open_home("requests"), "bad")
+    server = ReadResponseServer(at.home, path("input"), path("requests"))
+    assert not server.run_once(0)
+    assert server.statistics() == {"requests_served": 0, "requests_rejected": 0}
+    assert at.open_home("requests").count() == 0
+
+
+def test_a_message_is_sent_to_one_response_queue(at: MsmqSite) -> None:
+    send_together(at.home, at.open_home("input"), "1")
+    both = f"{path('one')},{path('other')}"
+    send_together(at.home, at.open_home("requests"), "r", response_queue=both)
+    server = ReadResponseServer(at.home, path("input"), path("requests"))
+    assert not server.run_once(0)
+    assert server.statistics() == {"requests_served": 0, "requests_rejected": 1}
+    assert labels(at.open_home("input")) == ["1"]
+    assert labels(at.open_home("one")) == labels(at.open_home("other")) == []
+
+
+def test_queues_that_a_message_names_are_those_of_its_first_sender(at: MsmqSite) -> None:
+    acks = at.create("acks")
+    with MessageQueueTransaction(at.away) as transaction:
+        message = Message(
+            "x",
+            label="1",
+            response_queue=r"localhost\private$\back",
+            administration_queue=r".\private$\acks",
+            acknowledge_type=AcknowledgeTypes.FULL_REACH_QUEUE,
+        )
+        to_input = at.open_away("input", access=QueueAccessMode.SEND)
+        to_input.send(message, transaction=transaction)
+    send_together(at.home, at.open_home("requests"), "r", response_queue=r".\private$\one")
+    server = ReadResponseServer(at.home, path("input"), path("requests"))
+    assert server.run_once(10)
+    answer = at.open_home("one").receive(0)
+    assert answer.response_queue == r"AWAY\private$\back"
+    assert answer.administration_queue == r"AWAY\private$\acks"
+    assert acks.count() == 0
+
+
+@pytest.mark.parametrize("name", [r".\private$\one", r"localhost\private$\one"])
+def test_a_response_queue_is_one_of_the_computer_of_the_request(at: MsmqSite, name: str) -> None:
+    send_together(at.home, at.open_home("input"), "secret")
+    with MessageQueueTransaction(at.away) as transaction:
+        request = Message("r", response_queue=name)
+        to_requests = at.open_away("requests", access=QueueAccessMode.SEND)
+        to_requests.send(request, transaction=transaction)
+    server = ReadResponseServer(at.home, path("input"), path("requests"))
+    assert server.run_once(10)
+    assert labels(at.open_home("one")) == []

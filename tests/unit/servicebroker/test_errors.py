@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapter import testing
 from adapter.core.contract.reasons import Reason
 from adapter.errors import DeadlockVictim, Error
 from adapter.servicebroker import ERROR, ServiceBroker, ServiceBrokerError, TransactionRolledBack
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType, as_broker
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,61 @@ ARGUMENTS: list[tuple[Callable[[ServiceBroker], object], str]] = [
     (lambda b: b.create_service("X", "Q", contracts=5), "not the int"),  # type: ignore[arg-type]
     (lambda b: b.end_conversation(uuid4(), error=5), "an error code and its description go"),
 ]
+
+
+ENDINGS = (
+    "a contract of this name does not exist",
+    " send at least one message type",
+    " the target does not send messages of this type",
+)
+PIECES = (" (", ")", "(old)", " characters)", "S", "{name}", " ", "8425", ": ", "'", *ENDINGS)
+NAMES = (
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=4)
+    .map("".join)
+    .filter(lambda one: len(one) <= 60 and one != "S")
+)
+
+
+@settings(max_examples=examples(50))
+@given(name=NAMES)
+def test_an_error_is_the_same_whatever_name_it_is_about(name: str) -> None:
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as b:
+
+        def fails(statement: Callable[[], object]) -> tuple[int, str]:
+            with pytest.raises(ServiceBrokerError) as refused:
+                statement()
+            return refused.value.number, refused.value.text
+
+        exists = f"{name!r} exists: a service of this name exists; choose another name, or"
+        missing = f"{name!r} is not found: a KIND of this name does not exist; create it, or check"
+        b.create_queue("Q")
+        b.create_service("S", "Q")
+        for statement, wanted, kind in (
+            (lambda: b.begin_dialog(name, "S"), 8423, "service"),
+            (lambda: b.drop_service(name), 15151, "service"),
+            (lambda: b.create_service("T", "Q", contracts=[name]), 15151, "contract"),
+            (lambda: b.begin_dialog("S", "S", contract=name), 8425, "contract"),
+            (lambda: b.send(uuid4(), message_type=name), 8428, "message type"),
+        ):
+            number, text = fails(statement)
+            said = missing.replace("KIND", kind)
+            assert (number, text[: len(said)]) == (wanted, said)
+        b.create_message_type(name)
+        b.create_contract(name, {name: "TARGET", "DEFAULT": "INITIATOR"})
+        b.create_service(name, "Q", contracts=[name])
+        number, text = fails(lambda: b.create_service(name, "Q"))
+        assert (number, text.startswith(exists)) == (2714, True)
+        number, text = fails(lambda: b.drop_contract(name))
+        in_use = f"{name!r} cannot be dropped: service {name} has this contract: drop that first"
+        assert (number, text) == (3716, f"{in_use} (3716)")
+        number, text = fails(lambda: b.create_contract("C", {name: "TARGET"}))
+        assert number == 8492
+        dialog = b.begin_dialog("S", name, contract=name)
+        number, text = fails(lambda: b.send(dialog, message_type=name))
+        side = f"by contract {name} the initiator does not send messages of this type"
+        assert (number, text.startswith(side)) == (8432, True)
+        b.create_message_type("Other")
+        assert fails(lambda: b.send(dialog, message_type="Other"))[0] == 8431
 
 
 @pytest.mark.parametrize("number", range(len(ARGUMENTS)))

@@ -1,10 +1,14 @@
 """SELECT shows all rows, however many answers they take."""
 
+from uuid import UUID
+
 import pytest
 
-from adapter.servicebroker import DEFAULT
+from adapter.core.contract import broker as b
+from adapter.core.contract.results import Descriptions
+from adapter.servicebroker import DEFAULT, views
 from adapter.servicebroker.inspection import raw
-from tests.support.broker_site import EXPENSES, broker_site
+from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
 
 LONG = 100_000
 MANY = 700
@@ -72,3 +76,75 @@ def test_finding_servicebroker_d7_bytes_that_happen_to_be_letters(digits: str) -
     assert raw(bytes.fromhex(digits)).startswith(f"0x{digits.upper()}")
     assert raw("Größe 7".encode("utf-16-le")) == "Größe 7"
     assert raw(b"plain") == "plain"
+
+
+VIEWS = (
+    *("services", "service_queues", "service_contracts", "service_message_types", "routes"),
+    *("service_contract_usages", "service_contract_message_usages", "conversation_priorities"),
+    *("event_notifications", "conversation_groups", "conversation_endpoints"),
+    *("transmission_queue", "dm_broker_queue_monitors"),
+)
+
+
+def fill(at: BrokerSite) -> None:
+    """Create several of everything that is listed, of them groups of one id on several queues."""
+    groups = UUID(int=1), UUID(int=2)
+    for number in range(4):
+        name = f"{number}"
+        at.admin.create_message_type(name, validation="EMPTY")
+        at.admin.create_contract(name, {name: "ANY", DEFAULT: "INITIATOR"})
+        at.create(f"service {name}", name)
+        at.admin.create_route(name, service=name)
+        at.admin.create_broker_priority(name, 3, local_service=name)
+        at.admin.create_event_notification(name, EXPENSES, on_queue=name)
+        for group in groups:
+            dialog = at.form.begin_dialog(
+                f"service {name}", "nowhere", related_conversation_group=group
+            )
+            at.form.send(dialog, body=name)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_every_view_shows_all_rows_by_whatever_pages(
+    monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    with broker_site() as at:
+        fill(at)
+        whole = {view: getattr(at.admin, view)() for view in VIEWS}
+        assert all(len(found) >= 4 for view, found in whole.items() if not view.startswith("dm_"))
+        monkeypatch.setattr(views, "ROWS_PER_ANSWER", rows)
+        for view, found in whole.items():
+            assert getattr(at.admin, view)() == found, view
+
+
+@pytest.mark.parametrize("most", [1, 300, 1_000])
+def test_every_view_of_the_catalog_shows_all_rows_if_answers_end_by_bytes(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    catalog = [one for one in VIEWS if not one.startswith("conversation_") and "queue" not in one]
+    with broker_site() as at:
+        fill(at)
+        whole = {view: getattr(at.admin, view)() for view in catalog}
+        monkeypatch.setattr(b, "CATALOG_BYTES_MAX", most)
+        for view, found in whole.items():
+            assert getattr(at.admin, view)() == found, view
+
+
+def test_many_long_schemas_are_listed() -> None:
+    head = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a"/><!--'
+    schema = f"{head}{'x' * 1_048_400}--></xs:schema>"
+    with broker_site() as at:
+        for number in range(106):
+            at.admin.create_message_type(f"{number:03}", validation="VALID_XML", schema=schema)
+        found = [row for row in at.admin.service_message_types() if row.xml_collection == schema]
+        assert len(found) == 106
+
+
+def test_a_client_of_an_earlier_release_pages_through_groups_by_their_ids() -> None:
+    with broker_site() as at:
+        fill(at)
+        whole = at.admin._ask(b.BrokerInquire(b.GROUPS), Descriptions).queues
+        rest = at.admin._ask(b.BrokerInquire(b.GROUPS, after=whole[0].name), Descriptions).queues
+        assert [one.name for one in rest] == [one.name for one in whole if one.name > whole[0].name]
+        assert UUID(hex=whole[0].name).hex == whole[0].name
+        assert len(rest) < len(whole) - 1, "a group is on several queues"

@@ -25,6 +25,7 @@ from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.references import NOTIFIED
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker.wakes import wake_receives, wake_users
 from adapter.core.rules.primitives import naming
@@ -151,6 +152,13 @@ def check_on(queue: BrokerQueue) -> None:
 def retained_of(qm: QueueManager, queue: BrokerQueue) -> BrokerQueue:
     """Return the queue of what a queue retains."""
     return that_queue(qm, queue.name + RETAINED)
+
+
+def held_of(queue: BrokerQueue) -> int:
+    """Say how many messages a unit has of one that it receives from a queue, or sends for an
+    endpoint of it: with retention its copy, too.
+    """
+    return 2 if queue.attributes.retention else 1
 
 
 def retain_sent(
@@ -335,10 +343,15 @@ def _check_attributes(
         _check_contract(qm, name, attributes)
     elif kind == kinds.SERVICE:
         queue_named(qm, attributes.get("queue", ""))
-        for one in kinds.names(attributes.get("contracts", "")):
+        accepted = kinds.names(attributes.get("contracts", ""))
+        for one in accepted:
             contract(qm, one)
+        if len(set(accepted)) < len(accepted) and "contracts" in given:
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, "a contract is in a service once")
     elif kind == kinds.NOTIFICATION:
         queue_named(qm, attributes.get("queue", ""))
+        if given.get("object"):
+            queue_named(qm, given["object"])
         if attributes.get("event") not in b.EVENTS:
             text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
@@ -458,8 +471,20 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
     if held is not None and held.available_count:
         text = "messages wait until it is turned on: do that first, and they wait for their service"
         raise Refusal(Reason.OBJECT_IN_USE, name, text)
+    about = [one for event in b.EVENTS for one in _about(qm, event, queue.name)]
+    others = qm.references.find((NOTIFIED, queue.name)).keys() - set(about)
+    if others:
+        text = f"event notification {min(others)} puts events on it: drop that first"
+        raise Refusal(Reason.OBJECT_IN_USE, name, text)
     qm.wake(queue)
-    return [r.QueueDeleted(key) for key in keys if key in qm.queues]
+    notification = kinds.PREFIX + kinds.NOTIFICATION
+    records: list[r.Record] = [r.ObjectDeleted(notification, one) for one in about]
+    return [*records, *(r.QueueDeleted(key) for key in keys if key in qm.queues)]
+
+
+def _about(qm: QueueManager, event: str, key: str) -> list[str]:
+    """Name the notifications of an event of one queue, which are gone with the queue."""
+    return sorted(qm.references.find((kinds.NOTIFICATION, event, key)))
 
 
 def _user_of(qm: QueueManager, kind: str, name: str) -> str:

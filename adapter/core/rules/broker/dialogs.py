@@ -33,6 +33,10 @@ from adapter.core.rules.primitives.decision import Decision
 
 TIMEOUT_MAX_MS = 2_147_483_647 * 1_000
 CONVERSATIONS_PER_SEND = 1_000
+HEADER_WEIGHT = 2_048
+"""What a message weighs besides its body, at most."""
+TURNS = 2
+"""How often a unit moves or ends each of its conversations, all in all: as a rule once."""
 
 
 def check_guid(value: bytes, what: str) -> None:
@@ -60,6 +64,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
         text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
     catalog.check_room(qm, len(work.changes))
+    check_changes(qm, unit, [command.handle])
     ident = _group_of(qm, queue, command, unit)
     check_guid(ident, "the conversation group")
     group = queue.groups.get(ident)
@@ -134,10 +139,24 @@ def change_of(
 def check_lock(
     qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
 ) -> None:
-    """Refuse an endpoint that does not exist; raise LockNeeded if another unit has its group."""
+    """Refuse an endpoint that does not exist, and one more than a unit changes; raise LockNeeded if
+    another unit has its group.
+    """
     state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
     queue = catalog.that_queue(qm, state.queue)
     check(queue, queue.groups.get(state.group), unit)
+    check_changes(qm, unit, [handle])
+
+
+def check_changes(qm: QueueManager, unit: UnitOfWork, handles: list[bytes]) -> None:
+    """Refuse to change more conversations in a unit, by whatever verb, than it may have messages:
+    each is recorded with the unit, in one step.
+    """
+    work, most = work_of(unit), qm.limits.unit_messages
+    more = sum(handle not in work.changes for handle in handles)
+    if len(work.changes) + more > most or len(work.undo) >= TURNS * most:
+        text = f"it begins, changes and ends {most} conversations at most"
+        raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
 
 
 def far_of(qm: QueueManager, handle: bytes) -> int:
@@ -155,9 +174,11 @@ def send(qm: QueueManager, request: Request, command: b.BrokerSend, unit: UnitOf
     validation = catalog.check_type(qm, command.message_type)
     body = command.body or b""
     catalog.check_length(body)
+    count = 0
     for handle in handles:
-        _check_send(qm, handle, command.message_type, unit)
-    unit_with_room(qm, request, command.unit, len(handles), len(handles) * (len(body) + 2_048))
+        count += catalog.held_of(_check_send(qm, handle, command.message_type, unit))
+    check_changes(qm, unit, handles)
+    unit_with_room(qm, request, command.unit, count, count * (len(body) + HEADER_WEIGHT))
     for handle in handles:
         change = change_of(qm, handle, unit)
         state = state_of(qm, handle, unit)
@@ -170,7 +191,10 @@ def send(qm: QueueManager, request: Request, command: b.BrokerSend, unit: UnitOf
     return Decision([], Done(len(handles)), qm.entry_n)
 
 
-def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOfWork) -> None:
+def _check_send(
+    qm: QueueManager, handle: bytes, message_type: str, unit: UnitOfWork
+) -> BrokerQueue:
+    """Refuse what cannot be sent on a conversation; return the queue of the side that sends."""
     check_lock(qm, handle, unit)
     state = state_of(qm, handle, unit)
     far = far_of(qm, handle)
@@ -184,6 +208,7 @@ def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOf
     catalog.check_sendable(qm, state.contract, message_type, from_initiator=state.is_initiator)
     if qm.parked or qm.uncopied.is_full:
         parking.check_send(qm, state.far_service, _far_queue(qm, state))
+    return catalog.that_queue(qm, state.queue)
 
 
 def _far_queue(qm: QueueManager, state: ConversationSet) -> LocalQueue | None:

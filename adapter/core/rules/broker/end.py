@@ -11,6 +11,7 @@ from msgspec import structs
 
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
@@ -30,7 +31,7 @@ from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.locks import work_of
 from adapter.core.rules.broker.texts import error_body, shown
 from adapter.core.rules.messages import context
-from adapter.core.rules.messages.unit import unit_of
+from adapter.core.rules.messages.unit import unit_of, unit_with_room
 from adapter.core.rules.primitives.decision import Decision
 
 DESCRIPTION_LENGTH_MAX = 3_000
@@ -44,21 +45,16 @@ def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWo
     _check(command)
     check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
     before = state_of(qm, command.handle, unit, may_be_ended=command.cleanup)
-    change = change_of(qm, command.handle, unit, may_be_ended=command.cleanup)
     tells = (
         not command.cleanup
         and far_of(qm, command.handle) == OPEN
         and (before.sent > 0 or not before.is_initiator)
     )
-    if tells:
-        state = structs.replace(before)
-        if command.error is None:
-            message = message_of(state, b.END_DIALOG, b"", "E")
-        else:
-            _drop_sends(unit, state)
-            body = error_body(command.error, command.description)
-            message = message_of(state, b.ERROR, body, "X")
-        context.write_sender(qm, request, message)
+    message = _last_of(qm, request, command, unit, before) if tells else None
+    change = change_of(qm, command.handle, unit, may_be_ended=command.cleanup)
+    if message is not None:
+        if command.error is not None:
+            _drop_sends(unit, before)
         hold(unit, change, message)
     change.is_ended, change.timer_ms = True, 0
     change.is_cleaned = change.is_cleaned or command.cleanup
@@ -67,6 +63,29 @@ def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWo
         catalog.that_queue(qm, before.queue).groups.hide(endpoint)
         work_of(unit).undo.append(lambda: _show(qm, endpoint))
     return Decision([], Done(), qm.entry_n)
+
+
+def _last_of(
+    qm: QueueManager,
+    request: Request,
+    command: b.BrokerEnd,
+    unit: UnitOfWork,
+    before: ConversationSet,
+) -> MessageData:
+    """Make the message by which the far side learns of the end, or refuse: the unit has no room. An
+    error comes instead of what the unit was to send.
+    """
+    state = structs.replace(before)
+    if command.error is None:
+        message, less = message_of(state, b.END_DIALOG, b"", "E"), []
+    else:
+        body = error_body(command.error, command.description)
+        message = message_of(state, b.ERROR, body, "X")
+        less = work_of(unit).sends.of((state.conversation, state.is_initiator))
+    more = weight(message) - sum(weight(one) for one in less)
+    unit_with_room(qm, request, command.unit, 1 - len(less), more)
+    context.write_sender(qm, request, message)
+    return message
 
 
 def _drop_sends(unit: UnitOfWork, state: ConversationSet) -> None:
@@ -117,7 +136,7 @@ def decide_rollback_to(qm: QueueManager, request: Request, command: b.BrokerRoll
     savepoint = work.savepoints.get(command.name)
     if savepoint is None:
         text = "the transaction has no savepoint of this name"
-        raise Refusal(Reason.NAME_ERROR, command.name, text)
+        raise Refusal(Reason.OBJECT_NOT_FOUND, command.name, text)
     begun = list(work.list_begun())
     dropped, again = work.return_to(command.name)
     for state in begun:

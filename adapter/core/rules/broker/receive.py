@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from adapter.core.contract.broker import ROWS_BYTES_MAX, BrokerGetGroup, BrokerReceive
 from adapter.core.contract.broker_header import RETAINED_RECEIVED, BrokerHeader
@@ -24,7 +24,7 @@ from adapter.core.model.conversations import ConversationGroup, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker.activation import note_received
-from adapter.core.rules.broker.catalog import check_on, queue_named, retained_of
+from adapter.core.rules.broker.catalog import check_on, held_of, queue_named, retained_of
 from adapter.core.rules.broker.locks import check, lock, work_of
 from adapter.core.rules.broker.texts import shown
 from adapter.core.rules.messages.unit import unit_with_room
@@ -43,19 +43,45 @@ def receive(
     check_on(queue)
     if command.top != -1 and command.top < 1:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"TOP {command.top}: it is 1 or more")
-    unit_with_room(qm, request, command.unit, 1, 0)
+    room = _room_of(qm, request, command, queue)
     group, endpoint = _select(qm, queue, command, unit)
     if group is None:
         return None
-    room = qm.limits.unit_messages - len(unit)
-    found = _take_rows(
-        queue, group, endpoint, room if command.top == -1 else min(command.top, room)
-    )
+    found = _take_rows(queue, group, endpoint, room)
     if not found:
         return None
     lock(queue, group, unit)
     note_received(qm, queue)
     return _hold(qm, queue, group, unit, found)
+
+
+class _Room(Struct):
+    """What a receive takes at most. rows: one at least. size: of all rows; first: of the first one,
+    which may be larger than size.
+    """
+
+    rows: int
+    size: int
+    first: int | None
+
+
+def _room_of(
+    qm: QueueManager, request: Request, command: BrokerReceive, queue: BrokerQueue
+) -> _Room:
+    """Say how much a unit can receive from a queue, or refuse: it has no room for a row.
+
+    It can answer each row, and end its conversation, before it has no more room: a program that
+    cannot commit what it has received rolls back, and with it the queue is turned off in the end.
+    """
+    held = held_of(queue)
+    unit = unit_with_room(qm, request, command.unit, held, 0)
+    rows = max((qm.limits.unit_messages - len(unit)) // (2 * held + 1), 1)
+    if command.top != -1:
+        rows = min(command.top, rows)
+    if held == 1:
+        return _Room(rows, ROWS_BYTES_MAX, None)
+    left = qm.limits.unit_bytes - unit.weight  # for copies; answers as long have copies, too
+    return _Room(rows, min(ROWS_BYTES_MAX, left // 4), left)
 
 
 def _select(
@@ -103,7 +129,7 @@ def next_group(queue: BrokerQueue, unit: UnitOfWork) -> ConversationGroup | None
 
 
 def _take_rows(
-    queue: BrokerQueue, group: ConversationGroup, only: Endpoint | None, most: int
+    queue: BrokerQueue, group: ConversationGroup, only: Endpoint | None, room: _Room
 ) -> list[tuple[Endpoint, Stored]]:
     """Take the next rows of a group out of its heaps: of one conversation after the other.
 
@@ -115,15 +141,18 @@ def _take_rows(
     taken: list[tuple[Endpoint, int]] = []
     size = 0
     try:
-        while len(found) < most:
+        while len(found) < room.rows:
             endpoint = only or queue.groups.first_of(group)
             row = endpoint.first(queue.is_there) if endpoint is not None else None
-            while endpoint is not None and row is not None and len(found) < most:
+            while endpoint is not None and row is not None and len(found) < room.rows:
                 stored = matching.at_place(queue, place_of(seq_of(row)))
                 assert stored is not None, "the row is there"
                 size += weight(stored.message)
-                if found and size > ROWS_BYTES_MAX:
+                if found and size > room.size:
                     return found
+                if room.first is not None and size > room.first:
+                    text = f"there is no room for a copy of {size} bytes, which the queue retains"
+                    raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
                 heapq.heappop(endpoint.rows)
                 taken.append((endpoint, row))
                 found.append((endpoint, stored))

@@ -67,11 +67,15 @@ def decide_inquire(qm: QueueManager, request: Request, command: b.BrokerInquire)
         found = _objects(qm, command)
     else:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, command.kind, "there is no such kind of object")
-    shown = _limit(
-        islice(found, command.count),
-        lambda shown: len(shown.attributes.get("body", "")) if shown.attributes else 0,
-    )
+    most = b.ROWS_BYTES_MAX if command.kind == b.TRANSMISSION else b.CATALOG_BYTES_MAX
+    shown = _limit(islice(found, command.count), _weigh, most)
     return Decision([], Descriptions(shown), qm.entry_n)
+
+
+def _weigh(row: QueueDescription) -> int:
+    """Bound from above the bytes of the texts of a row, which may be schemas or long lists."""
+    texts = [row.name, *(row.attributes or {}).values()]
+    return sum(len(one) * (1 if one.isascii() else 4) for one in texts if isinstance(one, str))
 
 
 def _keys_for(
@@ -183,12 +187,16 @@ def _groups(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescrip
                 for group in queue.groups:
                     yield f"{group.ident.hex()} {queue.name}"
 
-    for key in _keys_for(qm, command, command.after and f"{command.after}~", every):
+    after = command.after
+    if after and " " not in after:  # of a client of an earlier release: behind all of the group
+        after += "~"
+    for key in _keys_for(qm, command, after, every):
         ident, _, name = key.partition(" ")
         queue = qm.queues.get(name)
         group = queue.groups.get(_bytes(ident)) if isinstance(queue, BrokerQueue) else None
         if group is not None and isinstance(queue, BrokerQueue):
             shown = {
+                "key": key,
                 "queue": queue.attributes.display_name,
                 "conversations": len(group.endpoints),
                 "locked": bool(group.locked_by),
@@ -326,23 +334,24 @@ def decide_browse(qm: QueueManager, request: Request, command: b.BrokerBrowse) -
             Reason.OPTIONS_ERROR, command.queue, f"count {command.count}: 1 to {COUNT_MAX}"
         )
     rows = islice(_rows(qm, queue, command), command.count)
-    shown = [_shown(qm, stored) for stored in _limit(rows, lambda one: weight(one.message))]
+    found = _limit(rows, lambda one: weight(one.message), b.ROWS_BYTES_MAX)
+    shown = [_shown(qm, stored) for stored in found]
     return Decision([], Messages(shown), qm.entry_n)
 
 
 RowT = TypeVar("RowT")
 
 
-def _limit(rows: Iterator[RowT], weigh: Callable[[RowT], int]) -> list[RowT]:
-    """Return the first of some rows: at least one, if there is one; no more than an answer takes,
-    and than is in memory.
+def _limit(rows: Iterator[RowT], weigh: Callable[[RowT], int], most: int) -> list[RowT]:
+    """Return the first of some rows: at least one, if there is one; no more than an answer takes
+    (most: bytes), and than is in memory.
     """
     found: list[RowT] = []
     size = 0
     try:
         for row in rows:
             size += weigh(row)
-            if found and size > b.ROWS_BYTES_MAX:
+            if found and size > most:
                 break
             found.append(row)
     except PageNeeded:

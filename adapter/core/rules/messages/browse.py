@@ -139,7 +139,9 @@ def _select_beside_lock(
 def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
     options = command.options
     if command.seen is not None:
-        unseen = matching.behind_each(handle, command, command.seen)
+        queue = handle.queue
+        is_of = command.seen_of in (None, (queue.name, queue.incarnation))
+        unseen = matching.behind_each(handle, command, command.seen if is_of else ())
         return selection.first_of(unseen, command.limit, now_ms, [])
     if options & UNDER_CURSOR:
         return cursor.under(handle, now_ms, whole=bool(options & COMPLETE))

@@ -24,6 +24,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from adapter.core.contract.answers import DISCARD
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
@@ -35,7 +36,6 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
     CONFIRM_ON_DELIVERY,
-    DISCARD,
     EXCEPTION,
     EXPIRATION,
 )

@@ -44,6 +44,7 @@ def decide_open(qm: QueueManager, request: c.Request, command: c.Open) -> Decisi
     else:
         control = (found.alias or queue.attributes).property_control
         opened = Opened(queue.name, found.is_made, False, "", queue.is_transmission, control)
+        opened.incarnation = queue.incarnation
         result = Done() if opened == Opened(command.queue) else opened
     return Decision(found.records, result, qm.entry_n, made=found.made)
 

@@ -8,8 +8,9 @@ itself. IBM MQ does not ask for that. What is asked:
 - of BOQNAME, INITQ and the queue that a feed puts to put; of the queue of an export get;
 - of the transmission queue that a definition of a remote queue leads to put;
 - of the place of a topic object pub and sub, as the topic objects above it grant them;
-- of the queue of a service and of an event notification put; of the service of a route and of a
-  priority chg, where none is named, of the queue manager.
+- of the queue of a service and of an event notification put; of the queue that a notification is
+  about dsp or inq, where none is named, dsp of the queue manager; of the service of a route and of
+  a priority chg, where none is named, of the queue manager.
 
 It is asked when the attribute is given, and by the name of the target: it need not be there yet.
 What was defined before goes on. This module does not know which right the pointing object needs.
@@ -113,6 +114,19 @@ def _broker_queue(_: QueueManager, asker: Asker, __: str, given: Given) -> None:
         asker.require(a.QUEUE, key_of(queue), a.PUT)
 
 
+def _notification(qm: QueueManager, asker: Asker, name: str, given: Given) -> None:
+    """Who is told of the events of a queue may look at it; of those of all, at the queue manager,
+    as for a subscription.
+    """
+    _broker_queue(qm, asker, name, given)
+    known = qm.objects.get((kinds.PREFIX + kinds.NOTIFICATION, name))
+    about = given.get("object", getattr(known, "object", ""))
+    if not isinstance(about, str) or not about:
+        asker.require(a.QUEUE_MANAGER, qm.name, a.DISPLAY)
+    elif not asker.may_any(a.QUEUE, key_of(about), a.DISPLAY | a.INQUIRE):
+        raise asker.refusal(a.QUEUE, key_of(about), a.DISPLAY | a.INQUIRE)
+
+
 def _route(qm: QueueManager, asker: Asker, name: str, given: Given) -> None:
     known = qm.objects.get((kinds.PREFIX + kinds.ROUTE, name))
     service = given.get("service", getattr(known, "service", ""))
@@ -146,7 +160,7 @@ RULES: Final[dict[str, Rule]] = {
     "feed": _feed,
     "export": _export,
     kinds.PREFIX + kinds.SERVICE: _broker_queue,
-    kinds.PREFIX + kinds.NOTIFICATION: _broker_queue,
+    kinds.PREFIX + kinds.NOTIFICATION: _notification,
     kinds.PREFIX + kinds.ROUTE: _route,
     kinds.PREFIX + kinds.PRIORITY: _priority,
 }

@@ -1,12 +1,17 @@
 """Links to an address that is looked up."""
 
+import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
 
 import pytest
 
+import adapter
+from adapter.aio.link import TaskLookUpDialer
 from adapter.channel.link.lookup import LookUpDialer
 from adapter.channel.link.port import HostNotReached
+from adapter.errors import InvalidOption
 
 WAIT_S = 10.0
 
@@ -55,3 +60,20 @@ def test_an_address_that_is_not_found() -> None:
 
     with pytest.raises(HostNotReached, match="nothing within 10 s"):
         LookUpDialer(look_up).dial(WAIT_S)
+
+
+@pytest.mark.parametrize("found", ["unix:/run/q.sock", "http://x y", ""])
+def test_what_was_looked_up_is_no_argument_of_the_program(found: str) -> None:
+    tls = ssl.create_default_context()
+    with pytest.raises(HostNotReached, match="was looked up"):
+        LookUpDialer(lambda _: found, tls).dial(WAIT_S)
+    with pytest.raises(HostNotReached, match="was looked up"):
+        asyncio.run(TaskLookUpDialer(lambda _: found, tls).dial(WAIT_S))
+
+
+def test_an_address_without_tls_and_tls_are_refused_together() -> None:
+    tls = ssl.create_default_context()
+    with pytest.raises(InvalidOption, match="leave out tls"):
+        adapter.connect("unix:/run/q.sock", tls=tls)
+    with pytest.raises(InvalidOption, match="leave out tls"):
+        asyncio.run(adapter.aio.connect("unix:/run/q.sock", tls=tls))

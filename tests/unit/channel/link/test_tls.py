@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from adapter.aio.link import AddressDialer
 from adapter.channel.addresses import Address
-from adapter.channel.link.port import LinkLost
+from adapter.channel.link.port import LinkLost, TlsRefused
 from adapter.channel.link.tls import dialer_of
 from tests.support.certificates import Authority
 
@@ -75,3 +76,26 @@ def test_a_certificate_is_of_the_host_that_the_program_named(
         dial(context, led)
     with listening(authority, tmp_path, "127.0.0.1") as led, pytest.raises(LinkLost):
         dial(context, led)
+
+
+def test_a_peer_that_answers_byte_by_byte_ends_no_later_than_any_other() -> None:
+    ended = threading.Event()
+
+    def dribble() -> None:
+        """Send a record that is never whole."""
+        sock, _ = listener.accept()
+        with sock, suppress(OSError):
+            sock.sendall(b"\x16\x03\x03\x40\x00")
+            while not ended.wait(0.02):
+                sock.sendall(b"\0")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=dribble)
+        thread.start()
+        address = Address("127.0.0.1", listener.getsockname()[1])
+        began_s = time.monotonic()
+        with pytest.raises(TlsRefused, match="timed out"):
+            dialer_of(address, ssl.create_default_context()).dial(0.3)
+        assert time.monotonic() - began_s < 3
+        ended.set()
+        thread.join()

@@ -71,3 +71,26 @@ def test_nothing_is_forgotten_while_heaps_are_made_anew() -> None:
     waiting.append(at.put(busy))
     assert sorted(at.received()) == waiting
     assert len(at.groups._offers.heap) == 0
+
+
+@pytest.mark.parametrize("backlog", [1, 30, 150, 700])
+def test_what_has_left_for_a_far_service_that_always_has_a_backlog_is_forgotten(
+    backlog: int,
+) -> None:
+    at = Endpoints()
+    endpoint = at.begin(b"sends", OWN)
+    looks = 0
+
+    def is_there(seq: int) -> bool:
+        nonlocal looks
+        looks += 1
+        return seq in at.there
+
+    for seq in range(20 * ROUNDS):
+        at.there.add(seq)
+        endpoint.add_waiting(seq, is_there)
+        at.there.discard(seq - backlog)
+        assert len(endpoint.waiting) <= max(SWEEP_AT, 2 * backlog + 2)
+    assert {one for one in endpoint.waiting if one in at.there} == at.there
+    assert looks < 5 * 20 * ROUNDS
+    assert endpoint.waits(is_there)

@@ -14,6 +14,7 @@ from adapter.msmq import (
     Message,
     MessageQueueException,
     MessageQueueTransactionType,
+    QueueAccessMode,
     transaction_scope,
 )
 from adapter.msmq.triggers import (
@@ -27,6 +28,7 @@ from adapter.msmq.triggers import (
     TriggerService,
     current_host,
 )
+from adapter.msmq.triggers import monitor as monitor_module
 from adapter.msmq.triggers import service as service_module
 from tests.support.backlog import until
 from tests.support.msmq_site import (
@@ -442,3 +444,82 @@ def test_a_stop_that_comes_before_the_first_run_ends_it(at: MsmqSite) -> None:
         assert service.wait_idle(IDLE_S), "another start is not ended by it"
     finally:
         service.stop()
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_queue_that_is_created_again_is_monitored_for_triggers_that_are_added_then(
+    at: MsmqSite, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the monitor has not seen yet that its queue is gone."""
+    monkeypatch.setattr(monitor_module, "PAUSE_S", 0.01)
+    queue = at.create()
+    with running(at.home, trigger(queue)) as service:
+        assert activated(service) == []
+        at.home.delete(queue.path)
+        if waits:
+            until(lambda: service.statistics()["queues"] == 0)
+        again = at.create()
+        send(again, "1")
+        rules = [Rule("all", action=Call(failing, (MessageProperty.LABEL,)))]
+        service.add(Trigger("another", queue, rules=rules))
+        until(lambda: {one.trigger for one in service.activations} == {"PrivateTrigger", "another"})
+        assert set(activated(service)) == {"1"}
+        assert service.statistics()["queues"] == 1
+        at.home.delete(queue.path)
+        until(lambda: service.statistics()["queues"] == 0)
+        assert service.wait_idle(IDLE_S)
+
+
+def test_repeats_are_counted_for_a_message_and_not_for_its_place(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    watched = trigger(queue)
+    with running(at.home, watched, max_repeats=1) as service:
+        assert activated(service) == ["1"]
+        watched.enabled = False
+        at.home.delete(queue.path)
+        send(at.create(), "2")
+        watched.enabled = True
+        assert activated(service) == ["1", "2"]
+        assert service.statistics()["repeats_stopped"] == 0
+
+
+def test_copies_of_one_send_are_no_repeats(at: MsmqSite) -> None:
+    queue = at.create()
+    with running(at.home, trigger(queue), max_repeats=1) as service:
+        both = at.home.open(f"{queue.path},{queue.path}", access=QueueAccessMode.SEND)
+        send(both, "1")
+        assert activated(service) == ["1", "1"]
+
+
+def test_a_walk_that_begins_again_counts_anew(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitor_module, "PAUSE_S", 0.01)
+    queue = at.create(transactional=True)
+    send_together(at.home, queue, "bad")
+    with running(at.home, trigger(queue, failing), max_repeats=1) as service:
+        assert activated(service) == ["bad"]
+        at.manager.restart()
+        until(lambda: len(service.activations) == 2)
+        assert activated(service) == ["bad", "bad"]
+
+
+def test_all_names_of_this_machine_are_one_queue(at: MsmqSite) -> None:
+    queue = at.create()
+    names = (queue.path, r".\private$\orders", r"localhost\private$\orders")
+    rules = [Rule("all", action=Call(failing, (MessageProperty.LABEL,)))]
+    many = [Trigger(f"T{at}", name, rules=rules) for at, name in enumerate(names)]
+    with running(at.home, *many) as service:
+        assert service.statistics()["queues"] == 1
+
+
+def test_a_trigger_is_added_while_another_thread_waits_until_all_are_idle(at: MsmqSite) -> None:
+    queue = at.create()
+    with running(at.home, trigger(queue)) as service:
+        rules = [Rule("all", action=Call(failing, (MessageProperty.LABEL,)))]
+        adding = threading.Thread(target=service.add, args=(Trigger("T", queue, rules=rules),))
+        with service._changed:  # as wait_idle() has it when it asks whether all are idle
+            adding.start()
+            adding.join(IDLE_S)
+            assert not adding.is_alive()

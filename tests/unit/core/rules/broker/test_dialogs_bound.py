@@ -1,4 +1,10 @@
-"""SEND is refused while as much waits for its copies as may, as puts are; all else goes on."""
+"""SEND is refused while as much waits for its copies as may, as puts are; all else goes on. And
+no verb makes a unit larger than it may be.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,6 +18,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.broker_queue import key_of
 from tests.support.core import Client, Core
+from tests.support.dialogs import Dialogs
 
 LIMIT = 4000
 FIRST, SECOND = b"1" * 16, b"2" * 16
@@ -112,3 +119,57 @@ def test_finding_reliability_d5_a_send_to_a_parked_queue_is_refused() -> None:
     parked(client, "Near")
     assert client.refused(b.BrokerSend(unit, [header.handle])) is Reason.QUEUE_PARKED
     assert isinstance(client.do(b.BrokerSend(unit, [FIRST])), Done)
+
+
+MOST = 12
+"""Messages of a unit."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_verb_makes_a_unit_larger_than_it_may_be(seed: int) -> None:
+    """Each verb is given again and again, alone and among others, until it is refused for that."""
+    rng = random.Random(seed)
+    at = Dialogs(unit_messages=MOST)
+    session = at.session()
+    handles = []
+    for _ in range(3 * MOST):
+        handles.append(session.dialog("x"))
+        session.commit()
+    handles += [at.far_of(one) for one in handles]
+    verbs: list[Callable[[], Any]] = [
+        lambda: b.BrokerBegin(b"", at.guid(), "asks", "answers", group=at.guid()),
+        lambda: b.BrokerEnd(b"", rng.choice(handles)),
+        lambda: b.BrokerEnd(b"", rng.choice(handles), 5, "broken"),
+        lambda: b.BrokerEnd(b"", rng.choice(handles), cleanup=True),
+        lambda: b.BrokerMove(b"", rng.choice(handles), at.guid()),
+        lambda: b.BrokerTimer(b"", rng.choice(handles), 5_000),
+        lambda: b.BrokerSend(b"", rng.sample(handles, rng.randint(1, 5)), body=b"y"),
+    ]
+    chosen = verbs if seed >= len(verbs) else [verbs[seed]]
+    refusals = 0
+    for _ in range(40 * MOST):
+        answer = session.do(rng.choice(chosen)())
+        is_full = isinstance(answer, Refused) and Reason(answer.reason) is Reason.UNIT_TOO_LARGE
+        refusals += is_full
+        unit = at.core.qm.connections[session.client.number].units[session.unit]
+        assert unit.broker is not None
+        assert len(unit) <= MOST
+        assert len(unit.broker.changes) <= MOST
+        assert len(unit.broker.undo) <= 2 * MOST
+        assert len(unit.broker.locked) <= 5 * MOST
+    assert refusals
+    session.commit()
+    at.check()
+
+
+def test_an_error_ends_a_conversation_of_a_unit_that_is_full() -> None:
+    """It comes instead of what the unit was to send, so that there is room for it."""
+    at = Dialogs(unit_messages=MOST)
+    session = at.session()
+    handle = session.dialog("one")
+    session.commit()
+    session.send(handle, *["x"] * MOST)
+    assert isinstance(session.do(b.BrokerEnd(b"", handle)), Refused)
+    session.end(handle, 5)
+    session.commit()
+    assert session.receive_all("Answers") == ["Error", "one"]

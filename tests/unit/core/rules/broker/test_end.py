@@ -69,7 +69,7 @@ def test_a_savepoint_that_came_after_the_one_gone_back_to_is_gone() -> None:
     session.return_to("a")
     answer = session.do(b.BrokerRollbackTo(b"", "b"))
     assert isinstance(answer, Refused)
-    assert Reason(answer.reason) is Reason.NAME_ERROR
+    assert Reason(answer.reason) is Reason.OBJECT_NOT_FOUND
     session.return_to("a")
     session.commit()
     assert [one.attributes["timer_ms"] for one in at.view(b.ENDPOINTS)] == [0, 0]

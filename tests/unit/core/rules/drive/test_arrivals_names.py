@@ -6,10 +6,11 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.answers import DISCARD
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, EXCEPTION
 from adapter.core.mq_layouts import dead_letter
 from tests.support.arrivals import Site, arrival, site
 

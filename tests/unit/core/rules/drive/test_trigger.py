@@ -253,7 +253,8 @@ def test_12d_of_an_initiation_queue_that_the_open_makes(site: Site) -> None:
     site.queue(initiation_queue="DYNAMIC")
     site.app.put("work")
     other = site.core.connect()
-    assert other.do(c.Open(1, "MODEL", c.INPUT, "DYNAMIC")) == Opened("DYNAMIC", True)
+    made = other.do(c.Open(1, "MODEL", c.INPUT, "DYNAMIC"))
+    assert made == Opened("DYNAMIC", True, incarnation=1)
     (got,) = other.take()
     assert trigger_message.from_tm(got.message.body).queue == "Q"
 

@@ -7,7 +7,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Messages
+from adapter.core.contract.results import Messages, Opened
 from adapter.core.rules.primitives.selection import BYTES_MAX
 from adapter.wire import codec, frames
 from tests.support.core import Client, client_on
@@ -218,6 +218,27 @@ def test_with_a_position_for_each_lane_what_arrives_is_seen_whatever_its_priorit
     waiting = client.send(c.Browse(1, limit=10, wait_ms=-1, seen=list(seen.values())))
     client.put("middle", priority=5)
     assert shown(client, waiting) == ["middle"]
+
+
+def test_positions_of_another_queue_say_nothing_of_this_one() -> None:
+    client = client_on()
+    seen: dict[int, Seen] = {}
+    client.put("old")
+    assert following(client, seen) == ["old"]
+    client.do(c.Close(1))
+    client.do(c.DeleteQueue("Q", True))
+    client.do(c.DefineQueue("Q", {}))
+    again = client.do(c.Open(1, "Q", c.BROWSE | c.OUTPUT))
+    assert again == Opened("Q", incarnation=1)
+    client.put("new")
+    assert following(client, dict(seen), seen_of=("Q", 0)) == ["new"]
+    assert following(client, dict(seen), seen_of=("P", 1)) == ["new"]
+    assert following(client, dict(seen), seen_of=("Q", 1)) == []
+    waiting = client.send(
+        c.Browse(1, limit=10, wait_ms=-1, seen=list(seen.values()), seen_of=("Q", 1))
+    )
+    client.put("newer")
+    assert shown(client, waiting) == ["newer"]
 
 
 def test_with_a_position_for_each_lane_ids_and_selections_count() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.answers import DISCARD
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
@@ -13,7 +14,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueDefined
 from adapter.core.contract.unit_records import UnitCommitted
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, EXCEPTION
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.messages.plan import Plan

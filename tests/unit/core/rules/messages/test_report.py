@@ -5,6 +5,12 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.answers import (
+    DISCARD,
+    PASS_CORRELATION_ID,
+    PASS_DISCARD_AND_EXPIRY,
+    PASS_MESSAGE_ID,
+)
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
@@ -13,12 +19,8 @@ from adapter.core.contract.records import EventRaised
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
     CONFIRM_ON_DELIVERY,
-    DISCARD,
     EXPIRATION,
     NEGATIVE_ACTION,
-    PASS_CORRELATION_ID,
-    PASS_DISCARD_AND_EXPIRY,
-    PASS_MESSAGE_ID,
     POSITIVE_ACTION,
 )
 from adapter.core.mq_layouts import dead_letter

@@ -164,7 +164,7 @@ def test_a_temporary_queue_goes_with_the_handle_that_made_it() -> None:
     client = with_model()
     name = made(client)
     other = client.core.connect()
-    assert other.do(c.Open(1, name, IN_OUT)) == Done()
+    assert other.do(c.Open(1, name, IN_OUT)) == Opened(name, incarnation=1)
     waiting = other.send(c.Get(1, wait_ms=-1))
     held = client.begin()
     client.put("never seen", unit=held, handle=2)

@@ -10,6 +10,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import bits_of
 from adapter.core.contract.results import Refused
+from adapter.core.model.broker_queue import key_of
 from tests.support.authorities import checked, is_denied, operator, user
 from tests.support.core import Client
 
@@ -58,6 +59,11 @@ COMMANDS = [
     b.BrokerCreate(
         "event_notification", "EVE.n", {"event": "QUEUE_ACTIVATION", "queue": "Payroll"}
     ),
+    b.BrokerCreate(
+        *("event_notification", "EVE.n"),
+        {"event": "QUEUE_ACTIVATION", "queue": "Eve", "object": "Payroll"},
+    ),
+    b.BrokerCreate("event_notification", "EVE.n", {"event": "QUEUE_ACTIVATION", "queue": "Eve"}),
     b.BrokerCreate("broker_priority", "EVE.p", {"local_service": "//payroll"}),
 ]
 
@@ -71,10 +77,12 @@ def site() -> Client:
     client.do(c.DefineObject("topic", "PAY", {"topic_string": "payroll"}))
     client.do(c.DefineObject("topic", "EVE.TREE", {"topic_string": "eve"}))
     client.do(b.BrokerCreate("queue", "Payroll"))
+    client.do(b.BrokerCreate("queue", "Eve"))
     client.do(b.BrokerCreate("service", "//payroll", {"queue": "Payroll"}))
     for kind in ("queue", "topic", "feed", "export", "service"):
         everything = bits_of(kind, ["all"])
         client.do(ac.SetAuthority("EVE.**", kind, ["eve"], [], everything))
+    client.do(ac.SetAuthority(key_of("Eve"), "queue", ["eve"], [], bits_of("queue", ["all"])))
     return client
 
 
@@ -87,6 +95,15 @@ def test_rights_on_its_own_names_give_no_others(command: c.Command) -> None:
     answer = client.do(command)
     assert not isinstance(answer, Refused), answer
     user(client, "eve")
+
+
+@pytest.mark.parametrize("right", ["dsp", "inq"])
+def test_who_may_look_at_a_queue_may_be_told_of_its_events(right: str) -> None:
+    client = site()
+    client.do(ac.SetAuthority(key_of("Payroll"), "queue", ["eve"], [], bits_of("queue", [right])))
+    user(client, "eve")
+    attributes = {"event": "QUEUE_ACTIVATION", "queue": "Eve", "object": "Payroll"}
+    assert not is_denied(client, b.BrokerCreate("event_notification", "EVE.n", attributes))
 
 
 @pytest.mark.parametrize("target", ["EVE.Q", "EVE.LATER"])

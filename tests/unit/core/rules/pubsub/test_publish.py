@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adapter.core.contract import answers
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
 from adapter.core.contract.limits import Limits
@@ -299,7 +300,7 @@ def test_an_exception_is_reported_with_its_reason(client: Client, core: Core) ->
 
 def test_a_report_that_cannot_be_sent_is_an_event(client: Client, core: Core) -> None:
     excepting(client, core)
-    asked = report.EXCEPTION | report.DISCARD
+    asked = report.EXCEPTION | answers.DISCARD
     publish(client, "a", "x", persistence=1, report=asked, reply_to="NO.SUCH")
     (event,) = [one for one in events_of(core) if one.kind == "report_lost"]
     assert event.details == {"reply_to": "NO.SUCH", "reason": "2085"}

@@ -497,7 +497,7 @@ def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
 
 def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
     if isinstance(work, MsmqExpiry):
-        return msmq_delivery.expire(qm, work.stored)
+        return msmq_delivery.expire(qm, work.queue, work.stored)
     return report.decide(qm, work)
 
 

@@ -341,7 +341,7 @@ class ContextNotAvailable(Error):
 )
 @raised_for(
     Reason.MESSAGE_ALREADY_RECEIVED,
-    "another program has received the message at the cursor of MSMQ queue {name}",
+    "the message at the cursor of MSMQ queue {name} is no longer available",
     "move the cursor to the next message",
 )
 class NoMessageUnderCursor(Error):

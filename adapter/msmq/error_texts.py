@@ -68,7 +68,7 @@ TEXTS: dict[Reason, ErrorText] = {
         "queue {name} has no such message", "check the lookup id: the message may be gone"
     ),
     Reason.MESSAGE_ALREADY_RECEIVED: ErrorText(
-        "another program has received the message at the cursor of queue {name}",
+        "the message at the cursor of queue {name} is no longer available",
         "move the cursor to the next message",
     ),
     Reason.ILLEGAL_CURSOR_ACTION: ErrorText(

@@ -4,7 +4,7 @@ It is a compacted topic, of which every queue manager reads all. Values are JSON
 
     key                      value
     queue-manager QMB        {"version":1,"queue_manager":"QMB","address":"HOST:PORT","ident":...,
-                              "computer":"","tls_address":""}
+                              "computer":"","tls_address":"","former_computers":[]}
     route QMA QMB            {"version":1,"source":"QMA","destination":"QMB"}
 
 A queue manager writes its own entry when it has taken over. A sender writes a route; its
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +36,7 @@ log = logging.getLogger("mqk.network")
 class DirectoryEntry(Struct, frozen=True):
     """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ;
     empty: as the queue manager's. tls_address: where clients with TLS connect; empty: nowhere.
+    former_computers: names in MSMQ that it had before, without case.
     """
 
     queue_manager: str
@@ -44,6 +45,7 @@ class DirectoryEntry(Struct, frozen=True):
     computer: str = ""
     version: int = VERSION
     tls_address: str = ""
+    former_computers: tuple[str, ...] = ()
 
 
 class DirectoryRoute(Struct, frozen=True):
@@ -149,12 +151,8 @@ class Directory:
     def of_computer(self, computer: str) -> str:
         """Return the queue manager that an MSMQ computer belongs to, or ""."""
         with self._changed:
-            wanted = computer.casefold()
-            return next(
-                (one.queue_manager for one in self._entries.values()
-                 if (one.computer or one.queue_manager).casefold() == wanted),
-                "",
-            )  # fmt: skip
+            found = by_computer(self._entries.values()).get(computer.casefold())
+            return found.queue_manager if found is not None else ""
 
     def sources(self, destination: str) -> frozenset[str]:
         """Return who has announced to send to a queue manager."""
@@ -165,6 +163,18 @@ class Directory:
         """Wait until a queue manager is known; False if not in time."""
         with self._changed:
             return self._changed.wait_for(lambda: queue_manager in self._entries, timeout_s)
+
+
+def by_computer(entries: Iterable[DirectoryEntry]) -> dict[str, DirectoryEntry]:
+    """Return queue managers by the MSMQ computers that they are, without case: by their names, and
+    by their former names where no other one has these.
+    """
+    former: dict[str, DirectoryEntry] = {}
+    found: dict[str, DirectoryEntry] = {}
+    for entry in entries:
+        found.setdefault((entry.computer or entry.queue_manager).casefold(), entry)
+        former |= dict.fromkeys(entry.former_computers, entry)
+    return former | found
 
 
 def entry_record(entry: DirectoryEntry) -> SentRecord:

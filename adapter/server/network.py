@@ -19,8 +19,9 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.core import inputs
+from adapter.core.attributes.msmq import computers_in
 from adapter.core.contract.computers import KnownComputer
-from adapter.network.directory import Directory, DirectoryEntry, entry_record
+from adapter.network.directory import Directory, DirectoryEntry, by_computer, entry_record
 from adapter.network.figures import NetworkFigures
 from adapter.network.port import NetworkError, SentRecord, Transport
 from adapter.network.receiver import NetworkReceiver
@@ -78,8 +79,8 @@ class Network:
         self._timer: asyncio.TimerHandle | None = None
         self.entry_tried = asyncio.Event()
         """Whether it was tried once to write the entry of the directory, and to read the others."""
-        self._computer = ""
-        """As it was entered in the directory last."""
+        self._computers: tuple[str, ...] = ()
+        """As it was entered in the directory last: its name in MSMQ, and its former names."""
 
     def read_directory(self) -> None:
         """Begin to read the directory: a standby does, to know it when it takes over."""
@@ -150,20 +151,24 @@ class Network:
 
     def _enter_owner(self, term: OwnerTerm) -> None:
         """Have the entry of the directory written, when it is new or has changed."""
-        computer = term.qm.attributes.msmq_computer or term.qm.name
-        if computer != self._computer:
-            self._computer = computer
+        attributes = term.qm.attributes
+        former = computers_in(attributes.msmq_former_computers)
+        named = attributes.msmq_computer or term.qm.name, *former
+        if named != self._computers:
+            self._computers = named
             tried = partial(self._from_receiver, self.entry_tried.set)
-            self._receiver.enter(partial(self._entry, computer), tried)
+            self._receiver.enter(partial(self._entry, *named), tried)
 
     def _from_receiver(self, tried: Callable[[], None]) -> None:
         """Note it; in the receiver's thread, which may outlive the loop while Kafka is away."""
         watched.from_thread("the directory", self._loop, tried, self._owner.broke)
 
-    def _entry(self, computer: str) -> SentRecord:
+    def _entry(self, computer: str, *former: str) -> SentRecord:
         name, place = self._owner.name, self._owner.taking.place
         where, tls = place.address, place.tls_address
-        entry = DirectoryEntry(name, where, self._ident(), computer, tls_address=tls)
+        entry = DirectoryEntry(
+            name, where, self._ident(), computer, tls_address=tls, former_computers=former
+        )
         return entry_record(entry)
 
     def _next_session(self) -> bytes:
@@ -234,10 +239,11 @@ def look_at_backlogs(senders: Sequence[TransmissionSender]) -> None:
 def known_of(entries: Sequence[DirectoryEntry]) -> inputs.QueueManagersKnown:
     """Return what core is to know of other queue managers."""
     names = frozenset(one.queue_manager for one in entries)
-    computers = {
-        (one.computer or one.queue_manager).casefold(): KnownComputer(
-            one.queue_manager, one.address, one.tls_address
+    known = {
+        computer: KnownComputer(
+            *(one.queue_manager, one.address, one.tls_address),
+            is_former=computer != (one.computer or one.queue_manager).casefold(),
         )
-        for one in entries
+        for computer, one in by_computer(entries).items()
     }
-    return inputs.QueueManagersKnown(names, computers)
+    return inputs.QueueManagersKnown(names, known)

@@ -14,6 +14,7 @@ from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Place
 from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import size_of
 from adapter.core.model.groups import Groups
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.lane import bucket_of
@@ -22,6 +23,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.store import PRIORITIES
 from adapter.core.model.views import Selected, View, Watch
 from tests.support.core import Core
+from tests.support.msmq import check_totals
 
 LOOK_AGAIN_MS = 1_000
 
@@ -196,7 +198,7 @@ def check(core: Core) -> None:
         if queue in used or not _is_idle(queue):
             Recount(core, queue).check()
     _check_delayed(core.qm, Recount(core, core.qm.queues[DELAYED_QUEUE]))
-    _check_held(core.qm)
+    _check_held(core)
     _check_names(core.qm)
 
 
@@ -232,17 +234,19 @@ def _check_delayed(qm: QueueManager, delayed: Recount) -> None:
         assert places <= noted, f"a message for {queue.name} that waits for no time"
 
 
-def _check_held(qm: QueueManager) -> None:
-    """Bytes that units hold."""
+def _check_held(core: Core) -> None:
+    """Bytes that units hold, and queues of MSMQ together."""
+    qm = core.qm
     total = 0
     for connection in qm.connections.values():
         for unit in connection.units.values():
-            size = sum(len(message.body) for _, message in unit.puts)
+            size = sum(size_of(message) for _, message in unit.puts)
             size += sum(stored.length for _, stored in unit.gets)
             size += sum(len(trigger.message.body) for trigger in unit.triggers)
             assert unit.held_bytes == size, "held_bytes of a unit"
             total += size
     assert qm.held.total == total, "what all units hold"
+    check_totals(core)
 
 
 def _check_names(qm: QueueManager) -> None:

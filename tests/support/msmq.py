@@ -79,6 +79,19 @@ def drain(client: Client, path: str, handle: int = 90) -> list[tuple[str, int]]:
     return found
 
 
+def check_totals(core: Core) -> None:
+    """Add up again what the queues of MSMQ hold together."""
+    totals, found = core.qm.msmq_totals, core.qm.queues.values()
+    every = [queue for queue in found if isinstance(queue, MsmqQueue)]
+    own = [queue for queue in every if not queue.is_system_queue]
+    assert totals.computer.bytes == sum(queue.held_bytes for queue in own)
+    assert totals.dependent.queues == sum("\\system$" in queue.name for queue in every)
+    for base in {queue.base for queue in own}:
+        shared = [one for one in own if one.base == base and one.part != "journal"]
+        assert totals.held_by(base) == sum(one.held_bytes for one in shared)
+    assert totals.held_by("private$\\none") == 0
+
+
 def bytes_on(core: Core, queue: MsmqQueue) -> int:
     """Add up the bodies on a queue, in memory or on its topic."""
     total = sum(stored.length for stored in queue.stored.values())

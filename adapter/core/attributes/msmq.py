@@ -16,6 +16,8 @@ QUOTA_UNLIMITED_KB = 0xFFFF_FFFF
 COMPUTER_QUOTA_UNLIMITED_KB = 0x7FFF_FFFF  # the largest number of a PCF parameter
 PRIORITY_DEFAULT = 3
 PRIORITY_HIGHEST = 7
+SEPARATOR = ","
+"""Between names of computers: none has it."""
 LABEL_LENGTH_MAX = 124  # MQ_MAX_Q_LABEL_LEN
 MESSAGE_LABEL_LENGTH_MAX = 249  # MQ_MAX_MSG_LABEL_LEN, without the zero at its end
 
@@ -50,6 +52,11 @@ class MsmqAttributes(QueueAttributes, kw_only=True):
     )
     base_priority: Annotated[int, _own("stored", -32_768, 32_767)] = 0
     type_id: Annotated[str, Attribute("", 0, "its type, a GUID; stored", length=36)] = ""
+
+
+def computers_in(text: str) -> tuple[str, ...]:
+    """Return the names of computers in an attribute, which has SEPARATOR between them."""
+    return tuple(filter(None, text.split(SEPARATOR)))
 
 
 MSMQ_ATTRIBUTES = {

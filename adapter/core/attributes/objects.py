@@ -429,6 +429,16 @@ class QueueManagerAttributes(Dated, kw_only=True):
             "its computer in names of MSMQ queues; empty: the name of the queue manager",
         ),
     ] = ""
+    msmq_former_computers: Annotated[
+        str,
+        Attribute(
+            "",
+            0,
+            "former names of its computer, in lower case, with commas between: they go on to mean "
+            "it",
+            fixed=True,
+        ),
+    ] = ""
     msmq_quota_kb: Annotated[
         int,
         Attribute(

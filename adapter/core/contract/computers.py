@@ -10,9 +10,10 @@ from msgspec import Struct
 
 class KnownComputer(Struct, frozen=True):
     """A computer of MSMQ. queue_manager: that has its queues; address, tls_address: HOST:PORT of
-    it, without TLS and with it; "" for nowhere.
+    it, without TLS and with it; "" for nowhere. is_former: it had this name, and has another now.
     """
 
     queue_manager: str
     address: str
     tls_address: str = ""
+    is_former: bool = False

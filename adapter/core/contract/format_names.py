@@ -33,6 +33,10 @@ _PATHS: Final = {
     "journal$": COMPUTER_JOURNAL,
 }
 """How System.Messaging names the queues of a computer."""
+_WRITTEN: Final = "DIRECT=OS:"
+"""How format names begin that this module writes."""
+_NOT_OF_MQ: Final = "\\;$"
+"""What names of queues of MQ do not have."""
 _DIRECT: Final = "direct="
 _UNSUPPORTED: Final = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
 _UNSUPPORTED_DIRECT: Final = ("http:", "https:", "com:")
@@ -62,7 +66,24 @@ class FormatName(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The format name."""
-        return f"DIRECT=OS:{self.computer}\\{self.of_mq or self.queue}"
+        return f"{_WRITTEN}{self.computer}\\{self.of_mq or self.queue}"
+
+
+def is_written_name(text: str) -> bool:
+    """Whether a text begins as the format names do that this module writes."""
+    return text[: len(_WRITTEN)].casefold() == _WRITTEN.casefold()
+
+
+def fold(text: str) -> str:
+    """Return a format name as all spellings of it are alike: the case of a computer and of a queue
+    of MSMQ does not count, that of a queue of MQ does. Wildcards stay; other texts are returned as
+    they are.
+    """
+    if not is_written_name(text):
+        return text
+    computer, slash, path = text[len(_WRITTEN) :].partition("\\")
+    path = path if set(path).isdisjoint(_NOT_OF_MQ) else path.lower()
+    return _WRITTEN + computer.casefold() + slash + path
 
 
 def same_computer(one: str, other: str) -> bool:
@@ -108,7 +129,7 @@ def parse(text: str, computer: str) -> FormatName:
     if not slash or not is_computer(host):
         raise _illegal(text, "a name is COMPUTER\\private$\\NAME, or .\\private$\\NAME")
     key = _key(text, path.lower())
-    of_mq = path if set(path).isdisjoint("\\;$") else ""
+    of_mq = path if set(path).isdisjoint(_NOT_OF_MQ) else ""
     return FormatName(computer if host == "." else host, key, of_mq)
 
 

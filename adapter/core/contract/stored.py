@@ -7,12 +7,14 @@ faster than a Struct.
 from __future__ import annotations
 
 from adapter.core.contract.message import Delivered, MessageData, Place
+from adapter.core.contract.weights import size_of
 
 
 class Stored:
     """A message in its place on a queue. Identity counts, not equality.
 
-    priority, expires_at_ms, length: of the message, whose attributes are slower to read.
+    priority, expires_at_ms, length: of the message, whose attributes are slower to read; length is
+    that of the body, with what MSMQ has beside it.
     entry_n: the entry that must be durable before this message may be shown.
     """
 
@@ -45,7 +47,7 @@ class Stored:
         self.entry_n = entry_n
         self.priority = message.priority
         self.expires_at_ms = message.expires_at_ms
-        self.length = len(message.body)
+        self.length = size_of(message)
 
 
 def delivered(stored: Stored) -> Delivered:

@@ -15,6 +15,15 @@ DETAILS_WEIGHT: Final = 320
 """Its texts and its token are short, and admission keeps them so."""
 
 
+def size_of(message: MessageData) -> int:
+    """Return how many bytes a message has: its body, and its extension, which MSMQ has beside that.
+
+    Quotas and bounds of memory count these; a program chooses the length of either.
+    """
+    msmq = message.msmq
+    return len(message.body) if msmq is None else len(message.body) + len(msmq.extension)
+
+
 def weight(message: MessageData) -> int:
     """Bound from above the bytes this message takes in an entry of the ledger, or in a reply."""
     values = _as_tuple(message)  # one call, where each attribute costs a look-up

@@ -5,6 +5,9 @@ and no other: that it grants nothing is how a less specific one is taken back. A
 its user and its groups have together. A profile is more specific than another where, from left to
 right, it has a literal character before ?, before its end, before *, before **.
 
+The format name of a queue of another computer is written in several ways: all of them mean it, in a
+name as in a profile, and a profile is kept as it was written.
+
 A name is looked up once: what came of it is kept until a record changes.
 This module does not know what an authority is needed for.
 """
@@ -25,6 +28,7 @@ from adapter.core.contract.authorities import (
     SELF,
     AuthorityRecord,
 )
+from adapter.core.contract.format_names import fold, is_written_name
 from adapter.core.contract.parties import Principal
 from adapter.core.contract.wildcards import expression_of
 
@@ -40,42 +44,57 @@ Entity = tuple[str, bool]
 class _Generic:
     """A profile with wildcards. rank: the smaller, the more specific."""
 
-    __slots__ = ("bits", "fits", "profile", "rank")
+    __slots__ = ("_fits", "_fits_folded", "bits", "profile", "rank")
 
     def __init__(self, profile: str, bits: int) -> None:
         self.profile = profile
         self.rank = rank_of(profile)
-        self.fits = pattern_of(profile)
+        self._fits = pattern_of(profile)
+        self._fits_folded = pattern_of(fold(profile)) if is_written_name(profile) else None
         self.bits = bits
+
+    def means(self, name: str) -> bool:
+        """Whether the profile means an object of this name."""
+        if self._fits.fullmatch(name):
+            return True
+        return bool(self._fits_folded and self._fits_folded.fullmatch(fold(name)))
 
 
 class _Profiles:
     """The records of one entity for objects of one type."""
 
-    __slots__ = ("generic", "literal")
+    __slots__ = ("_spelled", "generic", "literal")
 
     def __init__(self) -> None:
         self.literal: dict[str, int] = {}
+        self._spelled: dict[str, str] = {}
+        """Format names among those, as they were written: by what all spellings have alike."""
         self.generic: list[_Generic] = []
 
     def set(self, profile: str, bits: int) -> None:
         if not is_generic(profile):
             self.literal[profile] = bits
+            if is_written_name(profile):
+                self._spelled[fold(profile)] = profile
             return
         self.remove(profile)
         insort(self.generic, _Generic(profile, bits), key=_rank)
 
     def remove(self, profile: str) -> None:
         self.literal.pop(profile, None)
+        if is_written_name(profile):
+            self._spelled = {fold(one): one for one in self.literal if is_written_name(one)}
         self.generic = [one for one in self.generic if one.profile != profile]
 
     def deciding(self, name: str) -> tuple[str, int] | None:
         """Return the profile that counts for an object, and its bits."""
+        if name not in self.literal and self._spelled:
+            name = self._spelled.get(fold(name), name)
         bits = self.literal.get(name)
         if bits is not None:
             return name, bits
         for one in self.generic:
-            if one.fits.fullmatch(name):
+            if one.means(name):
                 return one.profile, one.bits
         return None
 
@@ -250,6 +269,11 @@ def name_of(object_type: str, name: str) -> str:
 def is_generic(profile: str) -> bool:
     """Whether a profile has wildcards."""
     return "*" in profile or "?" in profile
+
+
+def means(profile: str, name: str) -> bool:
+    """Whether a profile means an object of this name."""
+    return _Generic(profile, 0).means(name)
 
 
 def rank_of(profile: str) -> list[int]:

@@ -34,6 +34,7 @@ from adapter.core.model.due import Due
 from adapter.core.model.feeds import FeedStates
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.msmq_totals import MsmqTotals
 from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.references import References
@@ -175,15 +176,22 @@ class QueueManager(HardState):
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
         self.uncopied = Uncopied(self.limits.uncopied_bytes)
+        self.msmq_totals = MsmqTotals()
 
     def share_with(self, queue: LocalQueue) -> None:
         """Let a queue of Service Broker find the endpoints that its messages are for, and one of
-        MSMQ note that it is to be settled.
+        MSMQ note that it is to be settled, and count for the totals.
         """
         if isinstance(queue, BrokerQueue):
             queue.conversations = self.conversations.endpoints
         elif isinstance(queue, MsmqQueue):
             queue.unsettled = self.step.unsettled
+            self.msmq_totals.add(queue)
+
+    def share_no_more(self, queue: LocalQueue) -> None:
+        """Count a queue no more: it is deleted."""
+        if isinstance(queue, MsmqQueue):
+            self.msmq_totals.remove(queue)
 
     def wake(self, queue: LocalQueue) -> None:
         """Note that gets waiting on this queue may be served now."""

@@ -20,14 +20,16 @@ from adapter.core.model.paged_index import START
 
 
 class ReadCursor:
-    """A cursor of a handle. at: the message that it is at, if it is at one; behind: it is behind
-    this place; passed: by lane, the last seq that it was at.
+    """A cursor of a handle. at: the message that it is at, if it is at one; expires_at_ms: when
+    that message expires (0: never); behind: it is behind this place; passed: by lane, the last seq
+    that it was at.
     """
 
-    __slots__ = ("at", "behind", "passed")
+    __slots__ = ("at", "behind", "expires_at_ms", "passed")
 
     def __init__(self, lanes: int) -> None:
         self.at: Place | None = None
+        self.expires_at_ms = 0
         self.behind: Place = START
         self.passed = [0] * lanes
 

@@ -1,6 +1,7 @@
 """A queue of MSMQ: a local queue whose messages are all persistent, one lane a priority, 0 to 7.
 
-Its name is its path name without the computer, in lower case. It knows how many bytes are on it.
+Its name is its path name without the computer, in lower case. It knows how many bytes are on it:
+of bodies, and of extensions.
 
 Theory. A replay removes messages that are not in memory, whose length it does not know: then the
 average counts. Where that is not what the message had, the live queue manager, which had it in
@@ -17,6 +18,7 @@ from adapter.core.attributes.msmq import PRIORITY_HIGHEST, MsmqAttributes
 from adapter.core.contract.format_names import JOURNAL, SYSTEM
 from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import size_of
 from adapter.core.model.queue import LocalQueue
 
 SEQ_BITS: Final = 56
@@ -33,6 +35,16 @@ def place_of(lookup_id: int) -> Place:
     return -lane, lookup_id & (1 << SEQ_BITS) - 1, 0
 
 
+class HeldTotal:
+    """The bytes that some queues hold together. queues: how many they are."""
+
+    __slots__ = ("bytes", "queues")
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.queues = 0
+
+
 class MsmqQueue(LocalQueue):
     """One queue of MSMQ."""
 
@@ -41,6 +53,8 @@ class MsmqQueue(LocalQueue):
     def __init__(self, name: str, incarnation: int, attributes: MsmqAttributes) -> None:
         super().__init__(name, incarnation, attributes)
         self.kept_bytes = attributes.kept_bytes
+        self.totals: tuple[HeldTotal, ...] = ()
+        """What its bytes count for: the queue manager's, see MsmqTotals."""
         self.unsettled: dict[str, MsmqQueue] = {}
         """Queues that are to be settled, by name: the queue manager's, see Step."""
         self.leaving: dict[Place, int] = {}
@@ -71,6 +85,11 @@ class MsmqQueue(LocalQueue):
         return self.base.rpartition("\\")[2] == SYSTEM
 
     @property
+    def is_of_dependent(self) -> bool:
+        """Whether it is a system queue of a computer that depends on the queue manager."""
+        return self.is_system_queue and self.base != SYSTEM
+
+    @property
     def is_subqueue(self) -> bool:
         """Whether it is a subqueue."""
         return self.part not in ("", JOURNAL) and not self.is_system_queue
@@ -95,7 +114,7 @@ class MsmqQueue(LocalQueue):
 
     @property
     def held_bytes(self) -> int:
-        """How many bytes of bodies are on it, or will be when units commit."""
+        """How many bytes are on it, or will be when units commit."""
         return self.kept_bytes + self.uncommitted_bytes
 
     def describe(self) -> dict[str, Any]:
@@ -103,11 +122,11 @@ class MsmqQueue(LocalQueue):
 
     def add(self, stored: Stored) -> None:
         LocalQueue.add(self, stored)
-        self.kept_bytes += stored.length
+        self._keep(self.kept_bytes + stored.length)
 
     def alter(self, attributes: dict[str, Any]) -> None:
         LocalQueue.alter(self, attributes)
-        self.kept_bytes = attributes.get("kept_bytes", self.kept_bytes)
+        self._keep(attributes.get("kept_bytes", self.kept_bytes))
 
     def note_leaving(self, stored: Stored) -> None:
         self.leaving[stored.place] = stored.length
@@ -124,6 +143,8 @@ class MsmqQueue(LocalQueue):
     def clear(self, kept: list[tuple[Place, int]]) -> None:
         count = self._count()
         LocalQueue.clear(self, kept)
+        places = {place for place, _ in kept}
+        self.locked_at = {place: n for place, n in self.locked_at.items() if place in places}
         left = self._count()
         about = self.kept_bytes * left // max(count, 1)
         is_known = left == len(self.stored)
@@ -132,19 +153,31 @@ class MsmqQueue(LocalQueue):
 
     def _set_sum(self, exact: int, about: int, count: int) -> None:
         """Set the bytes on the queue. about: what a replay without contents comes to."""
-        self.kept_bytes = max(0, exact) if count else 0
+        self._keep(max(0, exact) if count else 0)
         if exact != about if count else self.is_subqueue:
             self.unsettled[self.name] = self
 
     def hold_put(self, message: MessageData) -> None:
         LocalQueue.hold_put(self, message)
-        self.uncommitted_bytes += len(message.body)
+        self._hold(size_of(message))
 
     def drop_put(self, message: MessageData) -> None:
         LocalQueue.drop_put(self, message)
-        self.uncommitted_bytes -= len(message.body)
+        self._hold(-size_of(message))
         if self.is_subqueue and not self.is_needed:
             self.unsettled[self.name] = self
+
+    def _keep(self, size: int) -> None:
+        """Set how many bytes are on the queue."""
+        for total in self.totals:
+            total.bytes += size - self.kept_bytes
+        self.kept_bytes = size
+
+    def _hold(self, size: int) -> None:
+        """Count bytes of units."""
+        for total in self.totals:
+            total.bytes += size
+        self.uncommitted_bytes += size
 
     def _count(self) -> int:
         return self.available_count + self.locked_count

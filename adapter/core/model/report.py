@@ -14,6 +14,7 @@ from adapter.core.contract.answers import DISCARD, PASS_DISCARD_AND_EXPIRY, ids_
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.stored import Stored
+from adapter.core.model.queue import LocalQueue
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
 EXCEPTION: Final = 0x0100_0000
@@ -38,8 +39,9 @@ DATA_LENGTH: Final = 100
 
 
 class MsmqExpiry(Struct):
-    """A message of MSMQ that has expired: it may be a dead letter, and be reported."""
+    """A message of MSMQ that has expired on a queue: it may be a dead letter, and be reported."""
 
+    queue: LocalQueue
     stored: Stored
 
 

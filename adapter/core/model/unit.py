@@ -15,6 +15,7 @@ from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.results import Refused
 from adapter.core.contract.stored import Stored
 from adapter.core.model.moment import Moment
+from adapter.core.model.msmq_get import MsmqGet
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.unit_mark import UnitMark
 
@@ -43,7 +44,8 @@ class UnitOfWork:
     what it does to conversations of Service Broker, if it does anything. lifetime: of the first
     message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
     retains: it puts retained publications. ahead: no program was shown what it got. refusal: of the
-    first deferred put that was refused.
+    first deferred put that was refused. received: what it does with the messages of MSMQ that it
+    got.
     puts and gets are only appended to, or replaced by other lists: see UnitMark.
     """
 
@@ -59,6 +61,7 @@ class UnitOfWork:
         "ident",
         "lifetime",
         "puts",
+        "received",
         "refusal",
         "restore",
         "retains",
@@ -85,6 +88,7 @@ class UnitOfWork:
         self.ahead = False
         self.retains = False
         self.refusal: Refused | None = None
+        self.received: dict[Stored, MsmqGet] = {}
 
     def __len__(self) -> int:
         sends = 0 if self.broker is None else len(self.broker.sends)
@@ -94,7 +98,7 @@ class UnitOfWork:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight
-        self._hold(len(message.body))
+        self._hold(weights.size_of(message))
         queue.hold_put(message)
 
     def hold_puts(self, queue: LocalQueue, messages: list[MessageData], weight: int) -> None:
@@ -124,7 +128,7 @@ class UnitOfWork:
     def _drop(self, puts: list[MessageData]) -> None:
         """Stop counting puts."""
         self.weight -= sum([weights.weight(message) for message in puts])
-        self._hold(-sum([len(message.body) for message in puts]))
+        self._hold(-sum([weights.size_of(message) for message in puts]))
 
     def _hold(self, size: int) -> None:
         self.held_bytes += size
@@ -137,10 +141,12 @@ class UnitOfWork:
     def forget(self, queue: LocalQueue) -> None:
         """Let go of what is of a queue that is gone."""
         self._drop([message for of, message in self.puts if of is queue])
-        gone = [stored.message for of, stored in self.gets if of is queue]
+        gone = [stored for of, stored in self.gets if of is queue]
         self.puts = [(of, message) for of, message in self.puts if of is not queue]
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
-        self._hold(-sum(len(message.body) for message in gone))
+        self._hold(-sum(stored.length for stored in gone))
+        for stored in gone:
+            self.received.pop(stored, None)
 
     def hold_trigger(self, trigger: TriggerPut) -> None:
         """Keep a trigger message until the unit ends."""
@@ -185,12 +191,13 @@ class UnitOfWork:
         self.gets = [got for got in gets if id(got[1]) in known]
         for queue, message in puts:
             if id(message) not in known:
-                self._hold(-len(message.body))
+                self._hold(-weights.size_of(message))
                 queue.drop_put(message)
         unlocked = [got for got in gets if id(got[1]) not in known]
         for queue, stored in unlocked:
             self._hold(-stored.length)
             queue.unlock(stored)
+            self.received.pop(stored, None)
         self._hold(sum(len(message.body) for message in again))
         self._hold(-sum(len(message.body) for message in dropped))
         self.weight = mark.weight

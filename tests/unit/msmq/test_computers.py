@@ -12,6 +12,7 @@ from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.results import ComputerFound
 from adapter.core.inputs import QueueManagersKnown
 from adapter.msmq import (
+    AcknowledgeTypes,
     Message,
     MessageQueueErrorCode,
     MessageQueueException,
@@ -264,6 +265,29 @@ def test_a_program_with_tls_sends_no_password_in_the_clear_to_another_computer(
     assert bool(other.heard) is lists_tls
     if not lists_tls:
         assert "set its listen_tls" in str(refused.value)
+
+
+def test_what_is_sent_to_a_former_name_of_a_computer_reaches_it(at: Computers) -> None:
+    """So do acknowledgments of what it had sent before."""
+    queue, plain = own(at.server, "orders", transactional=True), own(at.server, "plain")
+    admin = own(at.client, "admin")
+    asks = Message(
+        "1",
+        administration_queue=r".\private$\admin",
+        acknowledge_type=AcknowledgeTypes.FULL_RECEIVE,
+    )
+    at.client.open(REMOTE, access=QueueAccessMode.SEND).send(
+        asks, transaction=MessageQueueTransactionType.SINGLE
+    )
+    assert queue.peek(WAIT_S).body == "1"
+    at.at_server.mqsc("ALTER QMGR MSMQCOMP(SERVER2)")
+    at.at_client.mqsc("ALTER QMGR MSMQCOMP(CLIENT2)")
+    assert queue.receive(WAIT_S).body == "1"
+    assert admin.receive(WAIT_S).acknowledgment.name == "RECEIVE"
+    for name in ("SERVER", "SERVER2"):
+        sender = at.client.open(rf"{name}\private$\plain", access=QueueAccessMode.SEND)
+        sender.send(name)
+        assert plain.receive(WAIT_S).body == name
 
 
 def test_what_became_of_a_transaction_of_another_computer_is_asked_there() -> None:

@@ -4,7 +4,13 @@ import random
 
 import pytest
 
-from adapter.network.directory import Directory, DirectoryEntry, entry_record, route_record
+from adapter.network.directory import (
+    Directory,
+    DirectoryEntry,
+    by_computer,
+    entry_record,
+    route_record,
+)
 from tests.support.examples import examples
 
 VALUES = (
@@ -56,3 +62,25 @@ def test_a_route_that_is_forgotten_is_no_source_any_more() -> None:
         directory.take(route.key, route.value)
     directory.take(route_record("QMA", "QMB").key, None)
     assert set(directory.sources("QMB")) == {"QMC"}
+
+
+def test_a_computer_is_found_by_its_former_names_where_no_other_has_them() -> None:
+    directory = Directory()
+    assert by_computer([]) == {}
+    for entry in (
+        DirectoryEntry("QM1", computer="Now", former_computers=("qm1", "then", "taken")),
+        DirectoryEntry("QM2", computer="TAKEN"),
+        DirectoryEntry("QM3"),
+    ):
+        record = entry_record(entry)
+        directory.take(record.key, record.value)
+    found = {name: directory.of_computer(name) for name in ("now", "QM1", "Then", "taken", "qm3")}
+    assert found == {"now": "QM1", "QM1": "QM1", "Then": "QM1", "taken": "QM2", "qm3": "QM3"}
+    assert directory.of_computer("QM2") == ""
+
+
+def test_an_entry_of_an_earlier_release_has_no_former_names() -> None:
+    directory = Directory()
+    directory.take(b"queue-manager QM1", b'{"version":1,"queue_manager":"QM1","computer":"C"}')
+    assert directory.entry("QM1") == DirectoryEntry("QM1", computer="C")
+    assert directory.of_computer("c") == "QM1"

@@ -114,6 +114,8 @@ def _objects(qm: QueueManager) -> Iterator[r.Record]:
     }
     if qm.attributes.altered_ms:
         altered["altered_ms"] = qm.attributes.altered_ms
+    if qm.attributes.msmq_former_computers:
+        altered["msmq_former_computers"] = qm.attributes.msmq_former_computers
     if altered:
         yield r.ObjectAltered(QUEUE_MANAGER, qm.name, altered)
     for (kind, name), attributes in qm.objects.items():

@@ -181,7 +181,7 @@ def load(
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
             queue.indexes.passed_by(paged.stored(lane_number))
-            report.note_stored_expiry(qm, paged.stored(lane_number))
+            report.note_stored_expiry(qm, queue, paged.stored(lane_number))
             queue.note_leaving(paged.stored(lane_number))
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)

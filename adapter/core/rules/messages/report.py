@@ -17,6 +17,7 @@ from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import ASKS, EXPIRATION, REQUEST, MsmqExpiry, ReportDue
 from adapter.core.rules.messages.plan import Plan
 
@@ -32,13 +33,13 @@ def note_expired(qm: QueueManager, record: MessagesDiscarded) -> None:
     for taken in record.places if record.cause == "expired" else ():
         stored = qm.queues[taken.queue].stored.get((-taken.lane, taken.seq, taken.n))
         if stored is not None:
-            note_stored_expiry(qm, stored)
+            note_stored_expiry(qm, qm.queues[taken.queue], stored)
 
 
-def note_stored_expiry(qm: QueueManager, stored: Stored) -> None:
+def note_stored_expiry(qm: QueueManager, queue: LocalQueue, stored: Stored) -> None:
     """Note what the expiry of a message causes that is on its queue."""
     if stored.message.msmq is not None:
-        qm.step.reports_due.append(MsmqExpiry(stored))
+        qm.step.reports_due.append(MsmqExpiry(queue, stored))
     note_expiry(qm, stored.message)
 
 

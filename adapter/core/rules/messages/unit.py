@@ -34,6 +34,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.contract.unit_records import OutcomeOf, Placed, Taken, UnitCommitted, Verb
+from adapter.core.contract.weights import size_of
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment
@@ -451,7 +452,7 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     if record.logged and record.puts:
         size = 0
         for placed in record.puts:
-            size += len(placed.message.body)
+            size += size_of(placed.message)
         qm.uncopied.add(qm.entry_n, len(record.puts), size)
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:

@@ -7,6 +7,7 @@ from adapter.core.contract.format_names import is_computer
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.weights import size_of
 
 EXPIRY_MAX_MS = 2**32 * 1000  # times of MSMQ are 32-bit numbers of seconds
 TEXT_LENGTH_MAX = 1_024
@@ -26,8 +27,8 @@ def check(message: MessageData, name: str) -> None:
     if len(header.label) > MESSAGE_LABEL_LENGTH_MAX:
         text = f"{len(header.label)} characters, of {MESSAGE_LABEL_LENGTH_MAX}"
         raise Refusal(Reason.LABEL_TOO_LONG, name, text)
-    if len(message.body) + len(header.extension) > BODY_MAX:
-        raise Refusal(Reason.MESSAGE_TOO_LONG, name, f"{len(message.body)} bytes, of {BODY_MAX}")
+    if size_of(message) > BODY_MAX:
+        raise Refusal(Reason.MESSAGE_TOO_LONG, name, f"{size_of(message)} bytes, of {BODY_MAX}")
     if not -1 <= message.priority <= PRIORITY_HIGHEST:
         raise Refusal(Reason.PRIORITY_ERROR, name, f"{message.priority} is not 0 to 7")
     if not -1 <= message.expiry_ms <= EXPIRY_MAX_MS:

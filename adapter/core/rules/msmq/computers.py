@@ -6,10 +6,17 @@ the queue managers that its programs connect to: each has the dead-letter queues
 that computer for what its programs send there. They are made with the first message that may need
 them, and it is by them, and not by the directory alone, that a message finds its way: after a
 restart the directory is read only when messages may have expired already.
+
+A queue manager may be renamed (ALTER QMGR MSMQCOMP) while programs have its queues open, and
+messages with its name are stored or on their way. So its former names go on to mean it, until
+another queue manager has such a name in the directory.
 """
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+from adapter.core.attributes.msmq import SEPARATOR, computers_in
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
@@ -21,6 +28,8 @@ from adapter.core.rules.primitives.decision import Decision
 
 EXAMPLES_MAX = 5
 """Computers that an error names."""
+FORMER_MAX: Final = 100
+"""Former names of a computer that are kept, the last ones: each takes 48 bytes at most."""
 
 
 def computer_of(qm: QueueManager) -> str:
@@ -28,9 +37,40 @@ def computer_of(qm: QueueManager) -> str:
     return qm.attributes.msmq_computer or qm.name
 
 
+def is_own(qm: QueueManager, computer: str) -> bool:
+    """Whether a name means the computer that the queue manager is, by its name or a former one."""
+    if same_computer(computer, computer_of(qm)):
+        return True
+    former = qm.attributes.msmq_former_computers
+    if not former or computer.casefold() not in computers_in(former):
+        return False
+    other = known(qm, computer)
+    return other is None or other.is_former
+
+
+def are_same(qm: QueueManager, one: str, other: str) -> bool:
+    """Whether two names mean the same computer, also if it is this one by two of its names."""
+    return same_computer(one, other) or (is_own(qm, one) and is_own(qm, other))
+
+
+def with_former(qm: QueueManager, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return what is to be altered of the queue manager, with the former names of its computer if
+    that is renamed.
+    """
+    if "msmq_computer" not in attributes:
+        return attributes
+    before = computer_of(qm).casefold()
+    now = (attributes["msmq_computer"] or qm.name).casefold()
+    if now == before:
+        return attributes
+    names = computers_in(qm.attributes.msmq_former_computers)
+    kept = [*(one for one in names if one not in (before, now)), before]
+    return attributes | {"msmq_former_computers": SEPARATOR.join(kept[-FORMER_MAX:])}
+
+
 def is_here(qm: QueueManager, name: FormatName) -> bool:
     """Whether a name means a queue of this queue manager."""
-    return same_computer(name.computer, computer_of(qm))
+    return is_own(qm, name.computer)
 
 
 def known(qm: QueueManager, computer: str) -> KnownComputer | None:
@@ -40,7 +80,7 @@ def known(qm: QueueManager, computer: str) -> KnownComputer | None:
 
 def depends_on(qm: QueueManager, computer: str) -> bool:
     """Whether a computer is another one, and no queue manager is known to have its queues."""
-    return not same_computer(computer, computer_of(qm)) and known(qm, computer) is None
+    return not is_own(qm, computer) and known(qm, computer) is None
 
 
 def key_of(qm: QueueManager, name: FormatName) -> str:
@@ -80,10 +120,10 @@ def decide_locate(qm: QueueManager, request: Request, command: MsmqLocate) -> De
     them.
     """
     computer = command.computer or computer_of(qm)
-    is_own = same_computer(computer, computer_of(qm))
-    other = None if is_own else known(qm, computer)
+    is_here = is_own(qm, computer)
+    other = None if is_here else known(qm, computer)
     found = other or KnownComputer(qm.name, "")
-    others = [] if is_own or other is not None else examples(qm)
+    others = [] if is_here or other is not None else examples(qm)
     level = qm.attributes.msmq_level
     answer = ComputerFound(
         computer, found.queue_manager, found.address, level, others, found.tls_address

@@ -20,9 +20,8 @@ from adapter.core.contract.format_names import (
     TRANSACTIONAL_DEAD_LETTERS,
     FormatName,
     parse,
-    same_computer,
 )
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.msmq_header import (
     ACKNOWLEDGE_ARRIVAL,
     ACKNOWLEDGE_NOT_ARRIVED,
@@ -36,6 +35,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.transmission import Transmission
+from adapter.core.contract.weights import size_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
@@ -72,7 +72,7 @@ def put(plan: Plan, queue: LocalQueue, message: MessageData, *, acknowledges: bo
     """Plan a put: it counts for the quota of the queue, which it shares with its subqueues."""
     plan.put(queue, message, is_report=acknowledges)
     base = queue.name.partition(";")[0]
-    plan.size[base] = plan.size.get(base, 0) + len(message.body)
+    plan.size[base] = plan.size.get(base, 0) + size_of(message)
 
 
 def find(plan: Plan, key: str) -> LocalQueue | None:
@@ -87,6 +87,13 @@ def header_of(message: MessageData) -> MsmqHeader:
     return message.msmq or MsmqHeader()
 
 
+def is_settled(message: MessageData) -> bool:
+    """Whether a message has had its outcome, on whatever queue it is: a dead letter is neither
+    received nor given up a second time. Negative acknowledgments count too: they ask for nothing.
+    """
+    return bool(header_of(message).message_class & NEGATIVE)
+
+
 def why_not_accepted(plan: Plan, name: FormatName, message: MessageData) -> int:
     """Return the class of the acknowledgment that says why a queue here does not accept a message;
     0: it does.
@@ -98,7 +105,7 @@ def why_not_accepted(plan: Plan, name: FormatName, message: MessageData) -> int:
     if transactional != queue.attributes.transactional:
         return NOT_TRANSACTIONAL_QUEUE if transactional else NOT_TRANSACTIONAL_MESSAGE
     quota_kb = plan.qm.attributes.msmq_quota_kb
-    if len(message.body) > quota_kb * 1024 or not has_room(plan, queue, message):
+    if size_of(message) > quota_kb * 1024 or not has_room(plan, queue, message):
         return QUOTA_EXCEEDED
     return 0
 
@@ -108,8 +115,8 @@ def has_room(plan: Plan, queue: MsmqQueue, message: MessageData) -> bool:
     quota = queue.attributes.quota_kb
     if quota == QUOTA_UNLIMITED_KB:
         return True
-    held = sum(one.held_bytes for one in with_subqueues(plan.qm, queue))
-    return held + plan.size.get(queue.base, 0) + len(message.body) <= quota * 1024
+    held = plan.qm.msmq_totals.held_by(queue.base)
+    return held + plan.size.get(queue.base, 0) + size_of(message) <= quota * 1024
 
 
 def computer_has_room(plan: Plan, message: MessageData, copies: int = 1) -> bool:
@@ -119,11 +126,8 @@ def computer_has_room(plan: Plan, message: MessageData, copies: int = 1) -> bool
     quota = plan.qm.attributes.msmq_quota_kb
     if quota == COMPUTER_QUOTA_UNLIMITED_KB:
         return True
-    every = plan.qm.queues.values()
-    held = sum(
-        one.held_bytes for one in every if isinstance(one, MsmqQueue) and not one.is_system_queue
-    )
-    return held + sum(plan.size.values()) + copies * len(message.body) <= quota * 1024
+    held = plan.qm.msmq_totals.computer.bytes
+    return held + sum(plan.size.values()) + copies * size_of(message) <= quota * 1024
 
 
 def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
@@ -176,22 +180,24 @@ def _as_of_mq(queue: LocalQueue, message: MessageData) -> MessageData:
     )
 
 
-def fail(plan: Plan, message: MessageData, why: int) -> None:
+def fail(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None = None) -> None:
     """Say what becomes of a message that is not accepted, or leaves its queue unreceived."""
     acknowledge(plan, message, why)
     header = header_of(message)
     asks = bool(header.journal & DEAD_LETTER)
     if asks or (header.transactional and why not in REMOVED_ON_PURPOSE):
-        bury(plan, message, why)
+        bury(plan, message, why, leaving)
 
 
-def bury(plan: Plan, message: MessageData, why: int) -> None:
-    """Put a message to a dead-letter queue; of another computer, if that one sent it."""
+def bury(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None = None) -> None:
+    """Put a message to a dead-letter queue; of another computer, if that one sent it.
+
+    leaving: the queue that it is removed from, to which it does not come back.
+    """
     header = header_of(message)
     dead = structs.replace(
         message,
-        expiry_ms=EXPIRY_UNLIMITED,
-        expires_at_ms=0,
+        expires_at_ms=0,  # it does not expire; expiry_ms says how its program sent it
         put_time_ms=plan.now_ms,
         transmission=None,
         msmq=structs.replace(header, message_class=why, receive_by_ms=0),
@@ -202,26 +208,31 @@ def bury(plan: Plan, message: MessageData, why: int) -> None:
             kept = queues.kept_for(plan, DEAD_LETTERS, header.source)
         put(plan, kept or queues.ensure_system_queue(plan, DEAD_LETTERS), dead)
         return
-    here = computers.computer_of(plan.qm)
-    if not header.source or same_computer(header.source, here):
-        put(plan, _own_dead_letters(plan, message), dead)
+    if not header.source or computers.is_own(plan.qm, header.source):
+        put(plan, _own_dead_letters(plan, message, leaving), dead)
         return
     kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     if kept is not None:
-        put(plan, _named_for_dead_letters(plan, message) or kept, dead)
+        put(plan, _named_for_dead_letters(plan, message, leaving) or kept, dead)
         return
     if not transmit(plan, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
         put(plan, queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
-def _own_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue:
+def _own_dead_letters(
+    plan: Plan, message: MessageData, leaving: LocalQueue | None = None
+) -> MsmqQueue:
     """Return the dead-letter queue of a message that was sent here."""
-    named = _named_for_dead_letters(plan, message)
+    named = _named_for_dead_letters(plan, message, leaving)
     return named or queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS)
 
 
-def _named_for_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue | None:
-    """Return the dead-letter queue that a message names, if that is a transactional one here."""
+def _named_for_dead_letters(
+    plan: Plan, message: MessageData, leaving: LocalQueue | None
+) -> MsmqQueue | None:
+    """Return the dead-letter queue that a message names, if that is a transactional one here, and
+    not the one that it is leaving.
+    """
     header = header_of(message)
     if not header.dead_letter_queue or not header.journal & DEAD_LETTER:
         return None
@@ -232,7 +243,7 @@ def _named_for_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue | Non
     queue = find(plan, name.queue)
     if not isinstance(queue, MsmqQueue) or not computers.is_here(plan.qm, name):
         return None
-    if not queue.attributes.transactional or not queue.is_sent_to:
+    if queue is leaving or not queue.attributes.transactional or not queue.is_sent_to:
         return None
     is_whole = _reach(plan.qm, message, name, "DeadLetter") is Reach.WHOLE
     return queue if is_whole else None
@@ -364,7 +375,7 @@ def waits_for_room(plan: Plan, message: MessageData) -> bool:
     """
     if is_dead_letter(message):
         return False
-    fits = len(message.body) <= plan.qm.attributes.msmq_quota_kb * 1024
+    fits = size_of(message) <= plan.qm.attributes.msmq_quota_kb * 1024
     return fits and not computer_has_room(plan, message)
 
 
@@ -375,23 +386,28 @@ def is_dead_letter(message: MessageData) -> bool:
     return target.queue == TRANSACTIONAL_DEAD_LETTERS and is_negative
 
 
-def expire(qm: QueueManager, stored: Stored) -> list[Record]:
-    """Say what becomes of a message that has expired, which is gone by now."""
+def expire(qm: QueueManager, queue: LocalQueue, stored: Stored) -> list[Record]:
+    """Say what becomes of a message that has expired, which is gone from its queue by now."""
     message = stored.message
     plan = Plan(qm, max(message.expires_at_ms, message.put_time_ms))
     travels = message.transmission is not None
-    leave_unreceived(plan, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
+    leave_unreceived(plan, queue, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
     return plan.record()
 
 
 def copy_to_computer_journal(plan: Plan, message: MessageData) -> None:
     """Put a copy of a message to the journal of the computer that sent it, if the message says
-    so; or of this one, if that has a queue manager of its own.
+    so; or of this one, if that has a queue manager of its own. Where there can be no more journals,
+    there is no copy.
     """
     header = header_of(message)
     if header.journal & JOURNAL:
-        of = header.source if depends_on(plan.qm, header.source) else ""
-        journal = queues.ensure_system_queue(plan, COMPUTER_JOURNAL, of)
+        if depends_on(plan.qm, header.source):
+            journal = queues.ensure_for_dependent(plan, COMPUTER_JOURNAL, header.source)
+            if journal is None:
+                return
+        else:
+            journal = queues.ensure_system_queue(plan, COMPUTER_JOURNAL)
         if _has_bytes_left(journal, plan.qm.attributes.msmq_journal_quota_kb, message):
             put(plan, journal, _copy(message, header, plan.now_ms))
 
@@ -404,9 +420,9 @@ def prepare_dead_letters(plan: Plan, message: MessageData) -> None:
     if not depends_on(plan.qm, header.source):
         return
     if header.transactional:
-        queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
+        queues.ensure_for_dependent(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     elif header.journal & DEAD_LETTER:
-        queues.ensure_system_queue(plan, DEAD_LETTERS, header.source)
+        queues.ensure_for_dependent(plan, DEAD_LETTERS, header.source)
 
 
 def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:
@@ -424,14 +440,13 @@ def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:
 
 def _has_bytes_left(journal: MsmqQueue, quota_kb: int, message: MessageData) -> bool:
     """Whether a journal has room for a copy of a message."""
-    held = journal.held_bytes + len(message.body)
+    held = journal.held_bytes + size_of(message)
     return quota_kb >= COMPUTER_QUOTA_UNLIMITED_KB or held <= quota_kb * 1024
 
 
 def _copy(message: MessageData, header: MsmqHeader, now_ms: int) -> MessageData:
     return structs.replace(
         message,
-        expiry_ms=EXPIRY_UNLIMITED,
         expires_at_ms=0,
         put_time_ms=now_ms,
         msmq=header,
@@ -451,6 +466,7 @@ def sent_in(stored: Stored) -> MsmqHeader:
     )
 
 
-def leave_unreceived(plan: Plan, stored: Stored, why: int) -> None:
+def leave_unreceived(plan: Plan, queue: LocalQueue, stored: Stored, why: int) -> None:
     """Say what becomes of a stored message that leaves its queue without having been received."""
-    fail(plan, structs.replace(stored.message, msmq=sent_in(stored)), why)
+    if not is_settled(stored.message):
+        fail(plan, structs.replace(stored.message, msmq=sent_in(stored)), why, queue)

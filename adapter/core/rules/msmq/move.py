@@ -15,12 +15,13 @@ from adapter.core.contract.results import Done
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_get import MsmqGet
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import unit_of, unit_with_room
 from adapter.core.rules.msmq import delivery as msmq_delivery
-from adapter.core.rules.msmq.delivery import RECEIVE_REJECTED, RECEIVED
+from adapter.core.rules.msmq.delivery import RECEIVE_REJECTED
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.msmq.receive import lock
 from adapter.core.rules.primitives import matching
@@ -48,6 +49,7 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     if command.unit:
         unit = unit_with_room(qm, request, command.unit, 2, weight(moved))
         lock(qm, unit, source.msmq, stored)
+        unit.received[stored] = MsmqGet(is_moved=True)
         return Decision(plan.hold(unit), Done(1), qm.entry_n)
     ident = own_unit(request, session_of(qm, request).ident)
     return done(qm, request, plan.record(ident, gets=[(source.msmq, stored)]), 1)
@@ -69,50 +71,31 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     """
     handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS)
     queue = handle.msmq
+    had_outcome = "dead letters and messages of journals have had their outcome"
     if not queue.is_delivered_to:
-        text = "messages of dead-letter queues and journals have had their outcome"
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, had_outcome)
     if not command.unit:
         text = "messages are rejected in the transaction that received them"
         raise Refusal(Reason.TRANSACTION_USAGE, queue.name, text)
     unit = unit_of(qm, request, command.unit)
     place = place_of(command.lookup_id) if command.lookup_id >= 0 else None
     stored = next((one for of, one in unit.gets if of is queue and one.place == place), None)
-    if stored is None or _is_moved(unit, stored):
+    got = None if stored is None else unit.received.get(stored)
+    if stored is None or got is None or got.is_moved:
         raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {command.lookup_id}")
-    if _is_rejected(unit, stored):
+    if got.is_rejected:
         return Decision([], Done(1), qm.entry_n)
-    _take_back(unit, queue, stored)
+    if msmq_delivery.is_settled(stored.message):
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, had_outcome)
+    _take_back(unit, got)
+    got.is_rejected = True
     plan = Plan(qm, request.now_ms)
-    msmq_delivery.leave_unreceived(plan, stored, RECEIVE_REJECTED)
+    msmq_delivery.leave_unreceived(plan, queue, stored, RECEIVE_REJECTED)
     return Decision(plan.hold(unit), Done(1), qm.entry_n)
 
 
-def _is_moved(unit: UnitOfWork, stored: Stored) -> bool:
-    """Whether a unit moves a message, and has not received it."""
-    ident, count = stored.message.message_id, msmq_delivery.header_of(stored.message).move_count
-    return any(
-        message.message_id == ident and msmq_delivery.header_of(message).move_count > count
-        for _, message in unit.puts
-    )
-
-
-def _is_rejected(unit: UnitOfWork, stored: Stored) -> bool:
-    """Whether a unit has rejected a message already."""
-    ident = stored.message.message_id
-    return any(
-        message.message_id == ident
-        and msmq_delivery.header_of(message).message_class == RECEIVE_REJECTED
-        for _, message in unit.puts
-    )
-
-
-def _take_back(unit: UnitOfWork, queue: MsmqQueue, stored: Stored) -> None:
+def _take_back(unit: UnitOfWork, got: MsmqGet) -> None:
     """Drop what the receive had put: the copy for the journal, and the acknowledgment."""
-    ident = stored.message.message_id
-    for of, message in list(unit.puts):
-        is_copy = message.message_id == ident and of.name == f"{queue.base};journal"
-        kind = msmq_delivery.header_of(message).message_class
-        is_receipt = message.correlation_id == ident and kind == RECEIVED
-        if is_copy or is_receipt:
+    for of, message in list(unit.puts) if got.caused else ():
+        if any(message is one for one in got.caused):
             unit.drop_put(of, message)

@@ -48,7 +48,7 @@ def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Deci
         command.access,
         names[0],
         computer,
-        is_remote=not format_names.same_computer(computer, names[0].computer),
+        is_remote=not computers.are_same(qm, computer, names[0].computer),
         level=command.level or m.LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
@@ -115,7 +115,11 @@ def _system_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)
         check_queue_room(qm, command.name)
-    return queues.ensure_system_queue(plan, name.queue, name.computer)
+    queue = queues.ensure_for_dependent(plan, name.queue, name.computer)
+    if queue is None:
+        text = "computers without a queue manager have as many system queues as there may be"
+        raise Refusal(Reason.LIMIT_REACHED, command.name, text)
+    return queue
 
 
 def _check_sharing(queue: MsmqQueue, command: m.MsmqOpen) -> None:

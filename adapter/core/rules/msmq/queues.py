@@ -34,6 +34,9 @@ from adapter.core.rules.primitives.decision import Decision, connection_of, done
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
 WILDCARDS = frozenset("*?")
+DEPENDENT_SHARE = 4
+"""A quarter of the queues that there may be are system queues of computers that depend on this
+queue manager, at most: they are made from names that clients say of themselves."""
 OUTGOING = "outgoing$;"
 """Begins the name of the transmission queue of another computer."""
 
@@ -83,6 +86,13 @@ def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
     return queue
 
 
+def kept_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
+    """The same, also of a system queue of a computer that depends on this queue manager."""
+    name = parse_name(qm, text, computer)
+    kept = find(qm, computers.key_of(qm, name)) if computers.is_kept_here(qm, name) else None
+    return kept or queue_at(qm, text, computer)
+
+
 def ensure(plan: Plan, key: str, *, is_owed: bool = False, **attributes: Any) -> MsmqQueue:
     """Return the queue of a key; it is made, if it is missing. is_owed: see MadeQueues.add()."""
     queue = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
@@ -110,12 +120,36 @@ def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue
 
 
 def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
-    """Return a system queue of a computer that depends on this queue manager, if there is one."""
+    """Return a system queue of a computer that depends on this queue manager, if there is one; the
+    queue manager's own, if there cannot be one more, or the step deletes it.
+    """
     if not computers.depends_on(plan.qm, computer):
         return None
     key = computers.key_of(plan.qm, format_names.FormatName(computer, queue))
     found = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
-    return found if isinstance(found, MsmqQueue) else None
+    if isinstance(found, MsmqQueue) and key not in plan.deleted:
+        return found
+    is_full = key in plan.deleted or not has_room_for_dependent(plan)
+    return ensure_system_queue(plan, queue) if is_full else None
+
+
+def has_room_for_dependent(plan: Plan) -> bool:
+    """Whether there may be one more system queue of computers that depend on this queue manager."""
+    new = plan.new_queues.queues.values()
+    count = sum(isinstance(one, MsmqQueue) and one.is_of_dependent for one in new)
+    most = max(1, plan.qm.limits.queues // DEPENDENT_SHARE)
+    return plan.qm.msmq_totals.dependent.queues + count < most
+
+
+def ensure_for_dependent(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
+    """Return a system queue of a computer that depends on this queue manager; it is made, if it is
+    missing. None: there cannot be one more.
+    """
+    key = computers.key_of(plan.qm, format_names.FormatName(computer, queue))
+    is_there = key in plan.new_queues.queues or key in plan.qm.queues
+    if not is_there and not has_room_for_dependent(plan):
+        return None
+    return ensure_system_queue(plan, queue, computer)
 
 
 def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:

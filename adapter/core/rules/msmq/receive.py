@@ -33,6 +33,7 @@ from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_get import MsmqGet
 from adapter.core.model.msmq_handles import MsmqReader, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
@@ -145,6 +146,7 @@ def give(
     if command.peek:
         if cursor is not None:
             cursor.move_to(found.place)
+            cursor.expires_at_ms = found.expires_at_ms
         return Decision(records, Messages([delivered(found)]), qm.entry_n)
     if cursor is not None:
         cursor.move_behind(found.place)
@@ -163,9 +165,11 @@ def _take(
     plan = Plan(qm, request.now_ms)
     if queue.is_delivered_to:
         msmq_delivery.copy_to_journal(plan, queue, found)
-        msmq_delivery.acknowledge(plan, found.message, msmq_delivery.RECEIVED)
+        if not msmq_delivery.is_settled(found.message):
+            msmq_delivery.acknowledge(plan, found.message, msmq_delivery.RECEIVED)
     if unit is not None:
         lock(qm, unit, queue, found)
+        unit.received[found] = MsmqGet([message for _, message in plan.puts + plan.reports])
         records = plan.hold(unit) + delivery_records(unit, queue, [found])
         after = qm.entry_n if records else found.entry_n
         return Decision(records, Messages([delivered(found)]), after)
@@ -227,10 +231,7 @@ def _at_cursor(
     if command.start == CURRENT:
         if cursor.at is None:
             return _first(queue.in_order_after(cursor.behind), now_ms, expired)
-        stored = matching.at_place(queue, cursor.at)
-        if stored is None or stored.locked or matching.is_over(stored, now_ms):
-            raise Refusal(Reason.MESSAGE_ALREADY_RECEIVED, queue.name)
-        return stored
+        return _under_cursor(queue, cursor, cursor.at, now_ms)
     if command.start == NEXT and cursor.at is None and arrival == NOT_WAITING:
         raise Refusal(Reason.ILLEGAL_CURSOR_ACTION, queue.name)
     again = _came_back(queue, cursor, arrival)
@@ -241,6 +242,20 @@ def _at_cursor(
     if again is None or matching.is_over(again, now_ms):
         return found
     return again if found is None or again.place < found.place else found
+
+
+def _under_cursor(queue: MsmqQueue, cursor: ReadCursor, place: Place, now_ms: int) -> Stored:
+    """Return the message that a cursor is at, or refuse and say what has become of it."""
+    stored = matching.at_place(queue, place)
+    if stored is not None and stored.locked:
+        text = "a transaction has received it"
+    elif stored is not None and not matching.is_over(stored, now_ms):
+        return stored
+    elif 0 < cursor.expires_at_ms <= now_ms:
+        text = "it has expired"  # what was received just before that is not told apart
+    else:
+        text = "another program has received it, or it was removed"
+    raise Refusal(Reason.MESSAGE_ALREADY_RECEIVED, queue.name, text)
 
 
 def _came_back(queue: MsmqQueue, cursor: ReadCursor, arrival: int) -> Stored | None:

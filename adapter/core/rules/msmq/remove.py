@@ -38,7 +38,7 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
     queue = reader_of(qm, request, command.handle, RECEIVE_ACCESS).msmq
     plan, room = Plan(qm, request.now_ms), StepRoom(qm.limits.unit_messages)
     found = _first(queue, room)
-    _report(plan, found, msmq_delivery.QUEUE_PURGED)
+    _report(plan, queue, found, msmq_delivery.QUEUE_PURGED)
     if room.is_over or _unread(qm, queue) is not None:
         return _go_on_later(plan, request, queue, found, room)
     count = queue.available_count + queue.purged.pop(_key(request), 0)
@@ -48,10 +48,12 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
 
 
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
-    """MQDeleteQueue: with its journal and its subqueues, and what is on them."""
-    queue = queues.queue_at(qm, command.name, command.computer)
-    if not queue.is_sent_to:
-        text = "journals and subqueues go with their queue, system queues stay"
+    """MQDeleteQueue: with its journal and its subqueues, and what is on them. Of a computer that
+    depends on this queue manager system queues too: they are made again when they are needed.
+    """
+    queue = queues.kept_at(qm, command.name, command.computer)
+    if not queue.is_sent_to and not queue.is_of_dependent:
+        text = "journals and subqueues go with their queue, the computer's system queues stay"
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     plan = Plan(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
@@ -63,7 +65,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     for one in gone:
         found = _first(one, room)
         if room.is_over or _unread(qm, one) is not None:
-            _report(plan, found, msmq_delivery.QUEUE_DELETED)
+            _report(plan, one, found, msmq_delivery.QUEUE_DELETED)
             return _go_on_later(plan, request, one, found, room)
     journal = queues.find(qm, f"{queue.name};{JOURNAL}")
     replies: list[Reply] = []
@@ -71,7 +73,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     for one in [*gone, *([journal] if journal is not None else [])]:
         count += one.available_count + one.purged.pop(_key(request), 0)
         if one.is_delivered_to:
-            _report(plan, one.in_memory(), msmq_delivery.QUEUE_DELETED)
+            _report(plan, one, one.in_memory(), msmq_delivery.QUEUE_DELETED)
         replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(plan, one)
     plan.records += [QueueDeleted(one.name) for one in gone]
@@ -127,10 +129,10 @@ def _go_on_later(
     return Decision(plan.record())
 
 
-def _report(plan: Plan, found: Iterable[Stored], why: int) -> None:
+def _report(plan: Plan, queue: MsmqQueue, found: Iterable[Stored], why: int) -> None:
     """Report messages that are about to be removed from their queue, as far as they ask for it."""
     for stored in found:
-        msmq_delivery.leave_unreceived(plan, stored, why)
+        msmq_delivery.leave_unreceived(plan, queue, stored, why)
 
 
 def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
@@ -141,17 +143,28 @@ def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
         for unit in connection.units.values():
             undelivered = Plan(plan.qm, plan.now_ms, plan.new_queues)
             undelivered.deleted = plan.deleted
-            lost = {message.message_id for of, message in unit.puts if of is queue}
+            lost = {_copy_key(message) for of, message in unit.puts if of is queue}
             for of, message in list(unit.puts) if lost else ():
                 if of is queue:
                     unit.drop_put(of, message)
                     _return_undelivered(undelivered, message)
-                elif message.correlation_id in lost and (
-                    msmq_delivery.header_of(message).message_class == msmq_delivery.REACHED_QUEUE
-                ):
+                elif _arrival_key(message) in lost:
                     unit.drop_put(of, message)
             undelivered.hold(unit)  # the plan of the step records the queues that are made
             unit.forget(queue)
+
+
+def _copy_key(message: MessageData) -> tuple[bytes, str]:
+    """Say of which send a message is, and to which queue: copies for several have one id."""
+    return message.message_id, msmq_delivery.header_of(message).destination
+
+
+def _arrival_key(message: MessageData) -> tuple[bytes, str] | None:
+    """The same of the message whose arrival is acknowledged; None: it is no such acknowledgment."""
+    header = msmq_delivery.header_of(message)
+    if header.message_class != msmq_delivery.REACHED_QUEUE:
+        return None
+    return message.correlation_id, header.response_queue
 
 
 def _return_undelivered(plan: Plan, message: MessageData) -> None:

@@ -129,7 +129,7 @@ def _settle(
         group_id=NO_ID,
         priority=0 if transactional else _priority(message),
         persistence=1,
-        expiry_ms=message.expiry_ms if message.expiry_ms > 0 else EXPIRY_UNLIMITED,
+        expiry_ms=message.expiry_ms,
         user=message.user,
         application=message.application,
         put_time_ms=now_ms,

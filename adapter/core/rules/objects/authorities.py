@@ -15,7 +15,7 @@ from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import AuthorityDeleted, AuthoritySet, Record
 from adapter.core.contract.results import AuthorityExplained, AuthorityRecords
-from adapter.core.model.authorities import is_generic, name_of, pattern_of
+from adapter.core.model.authorities import is_generic, means, name_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.primitives.decision import Decision, done
 
@@ -100,7 +100,7 @@ def _fits(one: a.AuthorityRecord, name: str, of: str) -> bool:
     """Whether a record is of this profile, or its profile means an object of this name."""
     if one.profile == name or of == "records" or is_generic(name):
         return one.profile == name
-    return bool(pattern_of(one.profile).fullmatch(name))
+    return means(one.profile, name)
 
 
 def _profile(qm: QueueManager, object_type: str, profile: str) -> str:

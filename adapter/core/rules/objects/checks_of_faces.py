@@ -56,6 +56,17 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
     computer = command.computer or computers.computer_of(qm)
     for name in format_names.parse_all(command.name, computer):
         put_rights.require(qm, asker, queues.checked_name(qm, name), bits=bits)
+    is_of_other = computers.known(qm, computer) is not None and not computers.is_own(qm, computer)
+    if command.access & m.SEND_ACCESS and is_of_other:
+        _require_source(qm, asker, computer)
+
+
+def _require_source(qm: QueueManager, asker: Asker, computer: str) -> None:
+    """Who sends for a computer that has a queue manager of its own needs a right there: dead
+    letters go to its system queue, where programs do not send.
+    """
+    letters = format_names.FormatName(computer, format_names.TRANSACTIONAL_DEAD_LETTERS)
+    put_rights.require(qm, asker, queues.checked_name(qm, letters))
 
 
 def _create(qm: QueueManager, asker: Asker, command: m.MsmqCreate) -> None:

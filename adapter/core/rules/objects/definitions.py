@@ -31,6 +31,7 @@ from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDe
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import ObjectDescription, Objects, Refused
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.msmq import computers
 from adapter.core.rules.objects import exports, feeds, statistics
 from adapter.core.rules.primitives import defaults, marks, naming, waiting
 from adapter.core.rules.primitives.decision import Decision, done
@@ -80,6 +81,8 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     if kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
+    if kind == QUEUE_MANAGER:
+        attributes = computers.with_former(qm, attributes)
     if kind == SUBSCRIPTION:
         attributes = subscriptions.without_topic(attributes)
     if isinstance(_attributes(qm, kind, name), Dated):

@@ -227,6 +227,7 @@ def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
     if queue is None:
         return []
     queue.is_deleted = True
+    qm.share_no_more(queue)
     if queue.suspended:
         qm.step.asked_again.append(queue)
     delays.clear(qm, queue)

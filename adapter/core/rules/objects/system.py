@@ -12,6 +12,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.system import OBJECTS, QUEUES
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, QueueDefined, Record
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.msmq import computers
 from adapter.core.rules.primitives import naming
 
 
@@ -26,6 +27,8 @@ def configure(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[R
     }
     dates = {"created_ms": now_ms, "altered_ms": now_ms}
     records: list[Record] = []
+    if qm.attributes.altered_ms:  # else it is new, and had no other name
+        other = computers.with_former(qm, other)
     if other:
         records.append(ObjectAltered(QUEUE_MANAGER, qm.name, other | {"altered_ms": now_ms}))
     records += [

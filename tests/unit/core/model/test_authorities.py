@@ -146,3 +146,41 @@ def test_profiles_of_the_queue_manager() -> None:
     assert "SELF" in problem_with_profile("qmgr", "**")
     assert not problem_with_profile("qmgr", "SELF")
     assert not problem_with_profile("queue", "private$\\a b")
+
+
+def spelled(name: str) -> st.SearchStrategy[str]:
+    """A name in any case of its letters."""
+    letters = [st.sampled_from((one.lower(), one.upper())) for one in name]
+    return st.tuples(*letters).map("".join)
+
+
+PATH = "direct=os:other\\private$\\x"
+
+
+@given(spelled(PATH), spelled(PATH), st.sampled_from(("", "*", "?")))
+def test_all_spellings_of_a_format_name_mean_one_queue(
+    written: str, name: str, wildcard: str
+) -> None:
+    profile = written[:-1] + wildcard if wildcard else written
+    records = of((profile, PUT), ("**", GET))
+    assert records.bits(ADA, "queue", name) == PUT
+    assert records.bits(ADA, "queue", name + "y") == (PUT if wildcard == "*" else GET)
+    assert {one.profile for one in records.every()} == {profile, "**"}
+    records.remove(profile, "queue", "ada", False)
+    assert records.bits(ADA, "queue", name) == GET
+
+
+def test_of_two_spellings_that_have_records_each_counts_for_itself() -> None:
+    one, other = "DIRECT=OS:OTHER\\private$\\x", "DIRECT=OS:other\\private$\\x"
+    records = of((one, PUT), (other, GET))
+    assert records.bits(ADA, "queue", one) == PUT
+    assert records.bits(ADA, "queue", other) == GET
+    records.remove(other, "queue", "ada", False)
+    assert records.bits(ADA, "queue", other) == PUT
+
+
+def test_the_case_of_a_queue_of_mq_on_another_computer_counts() -> None:
+    records = of(("DIRECT=OS:OTHER\\Results", PUT))
+    assert records.bits(ADA, "queue", "DIRECT=OS:other\\Results") == PUT
+    assert records.bits(ADA, "queue", "DIRECT=OS:OTHER\\RESULTS") == 0
+    assert of(("orders", PUT)).bits(ADA, "queue", "ORDERS") == 0

@@ -79,3 +79,21 @@ def test_a_message_that_has_expired_when_its_page_comes() -> None:
         kept(core)
         check_snapshots(core.qm, core.replayed())
     assert len(found) == 20
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_a_purge_forgets_when_its_messages_were_received(holds: bool) -> None:
+    client = client_of_msmq(transactional=True)
+    queue = client.core.queue(KEY)
+    assert isinstance(queue, MsmqQueue)
+    waiting = again(client.core)
+    waiting.send(m.MsmqReceive(1, wait_ms=-1, correlation_id=b"c" * 24))
+    held = client.begin()
+    for number in range(5):
+        send(client, "x", single=True)
+        unit = held if holds and not number else client.begin()
+        assert receive(client, unit) == ["x"]
+        if unit != held:
+            client.do(c.Backout(unit))
+        client.do(m.MsmqPurge(1))
+    assert len(queue.locked_at) == holds

@@ -5,16 +5,19 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import msmq as m
+from adapter.core.contract.commands import Close, Commit
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, JOURNAL, MsmqHeader
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import ComputerFound, Descriptions
-from tests.support.core import Client
+from adapter.core.contract.results import ComputerFound, Descriptions, Done
+from adapter.core.rules.msmq import queues
+from tests.support.core import Client, Core
 from tests.support.msmq import (
     COMPUTER_JOURNAL,
     DEAD_LETTERS,
     TRANSACTIONAL_DEAD_LETTERS,
+    check_totals,
     client_of_msmq,
     drain,
     send,
@@ -138,3 +141,51 @@ def test_no_more_queues_are_made_than_there_may_be() -> None:
     client.do(m.MsmqOpen(4, "QM1\\private$\\orders", m.SEND_ACCESS, computer="X"))
     send(client, "b", single=True, handle=4)
     assert drain(client, TRANSACTIONAL_DEAD_LETTERS) == [("b", NOT_TRANSACTIONAL_QUEUE)]
+
+
+def dependents(client: Client) -> list[str]:
+    return sorted(name for name in client.core.qm.queues if "\\system$" in name)
+
+
+@pytest.mark.parametrize("journal", [0, JOURNAL])
+def test_names_that_clients_give_themselves_make_a_bounded_number_of_queues(journal: int) -> None:
+    client = client_of_msmq(Core(queues=40))
+    for number in range(30):
+        program_on(client, f"X{number}")
+        send(client, f"{number}", single=True, handle=2, header=MsmqHeader(journal=journal))
+        client.do(Close(2))
+        check_totals(client.core)
+    assert len(dependents(client)) == 40 // queues.DEPENDENT_SHARE
+    assert client.do(m.MsmqCreate(".\\private$\\more")) == Done()
+    opening = m.MsmqOpen(3, ".\\SYSTEM$;DEADXACT", m.RECEIVE_ACCESS, computer="X29")
+    assert client.refused(opening) is Reason.LIMIT_REACHED
+    kept = {name for name in dependents(client) if name.endswith("deadxact")}
+    found = [drain(client, name.replace("x", "X", 1))[0] for name in sorted(kept)]
+    rest = drain(client, TRANSACTIONAL_DEAD_LETTERS)
+    assert rest[-1] == ("29", NOT_TRANSACTIONAL_QUEUE)
+    assert len(found) + len(rest) == 30
+    for name in dependents(client):
+        assert isinstance(client.do(m.MsmqDelete(name.replace("x", "X", 1))), Done)
+    assert dependents(client) == []
+    client.core.crash()
+    check_totals(client.core)
+    client = program_on(client.core.connect(), "X29")
+    send(client, "a", single=True, handle=2)
+    assert drained(client, ".\\SYSTEM$;DEADXACT", "X29") == [("a", NOT_TRANSACTIONAL_QUEUE)]
+
+
+def test_dead_letters_of_a_transaction_outlive_the_deletion_of_their_queue() -> None:
+    client = program_on(client_of_msmq())
+    unit = client.begin()
+    send(client, "a", unit=unit, handle=2)
+    assert client.do(m.MsmqDelete("X\\SYSTEM$;DEADXACT")) == Done()
+    client.do(Commit(unit))
+    client.core.crash()
+    found = drain(client.core.connect(), TRANSACTIONAL_DEAD_LETTERS)
+    assert found == [("a", NOT_TRANSACTIONAL_QUEUE)]
+
+
+def test_its_own_system_queues_stay() -> None:
+    client = client_of_msmq()
+    assert client.refused(m.MsmqDelete(TRANSACTIONAL_DEAD_LETTERS)) is Reason.ACCESS_DENIED
+    assert client.refused(m.MsmqDelete("X\\SYSTEM$;DEADXACT")) is Reason.COMPUTER_NOT_REACHABLE

@@ -20,8 +20,10 @@ from tests.support.msmq import (
     COMPUTER_JOURNAL,
     DEAD_LETTERS,
     KEY,
+    PATH,
     client_of_msmq,
     drain,
+    look,
     receive,
     send,
 )
@@ -112,3 +114,22 @@ def test_the_journal_of_a_computer_has_a_quota(quota_kb: int, copies: int) -> No
     header = MsmqHeader(journal=JOURNAL)
     send(client, "x" * 600, "y" * 600, header=header)
     assert drain(client, COMPUTER_JOURNAL) == [("x" * 600, 0)] * copies
+
+
+@pytest.mark.parametrize("expiry_ms", [0, 50_000, -1])
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_copies_say_how_long_the_message_was_to_be_received(expiry_ms: int, is_taken: bool) -> None:
+    """And do not expire themselves."""
+    client = client_of_msmq(transactional=not is_taken, journaling=True)
+    header = MsmqHeader(journal=JOURNAL | DEAD_LETTER)
+    send(client, "a", expiry_ms=expiry_ms, header=header)
+    receive(client)
+    client.core.crash_with_snapshot()
+    client = client.core.connect()
+    client.core.advance(100)
+    copies = [COMPUTER_JOURNAL]
+    copies += [PATH + ";journal"] if is_taken and expiry_ms else [DEAD_LETTERS]
+    for number, path in enumerate(copies):
+        client.do(m.MsmqOpen(number + 5, path, m.RECEIVE_ACCESS))
+        (found,) = look(client, handle=number + 5)
+        assert (found.message.expiry_ms, found.message.expires_at_ms) == (expiry_ms, 0)

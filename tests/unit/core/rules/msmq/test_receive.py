@@ -208,3 +208,27 @@ def test_a_purge_reports_what_is_not_in_memory() -> None:
     assert receive(client) == []
     letters = drain(client, DEAD_LETTERS)
     assert sorted(body for body, _ in letters) == [f"{number:02}" for number in range(40)]
+
+
+def test_it_is_said_what_has_become_of_the_message_at_a_cursor() -> None:
+    client = client_of_msmq(transactional=True)
+    client.do(m.MsmqCursor(1, 7))
+    current = m.MsmqReceive(1, peek=True, cursor=7, start=m.CURRENT)
+
+    def why() -> str:
+        answer = client.do(current)
+        assert isinstance(answer, Refused)
+        assert answer.reason == Reason.MESSAGE_ALREADY_RECEIVED
+        return answer.detail
+
+    send(client, "a", single=True)
+    send(client, "b", single=True, expiry_ms=1_000)
+    assert texts(client.do(current)) == ["a"]
+    unit = client.begin()
+    receive(client, unit)
+    assert why() == "a transaction has received it"
+    client.do(c.Commit(unit))
+    assert why() == "another program has received it, or it was removed"
+    client.do(m.MsmqReceive(1, peek=True, cursor=7, start=m.NEXT))
+    client.core.advance(2)
+    assert why() == "it has expired"

@@ -30,7 +30,11 @@ ATTRIBUTES: dict[str, dict[str, str | int]] = {
     kinds.SERVICE: {"queue": "Stored", "contracts": "DEFAULT"},
     kinds.ROUTE: {"service": "Elsewhere", "address": "QM2"},
     kinds.PRIORITY: {"local_service": "Elsewhere", "level": 7},
-    kinds.NOTIFICATION: {"queue": "Stored", "event": "QUEUE_ACTIVATION"},
+    kinds.NOTIFICATION: {
+        "queue": "Stored",
+        "object": "Stored",
+        "event": "QUEUE_ACTIVATION",
+    },
 }
 """What there may be of one name."""
 PAIRS = list(permutations(ATTRIBUTES, 2))
@@ -46,7 +50,7 @@ def site() -> Client:
     client = checked()
     client.do(b.BrokerCreate("queue", "Stored"))
     set_records(client.core)
-    needed = ("**", SERVICE, CREATE), ("Elsewhere", SERVICE, CHANGE), (KEY, QUEUE, PUT)
+    needed = ("**", SERVICE, CREATE), ("Elsewhere", SERVICE, CHANGE), (KEY, QUEUE, PUT | DISPLAY)
     for name, (profile, object_type, bits) in product(("ada", "eve"), needed):
         client.do(ac.SetAuthority(profile, object_type, [name], [], bits))
     return client

@@ -138,6 +138,7 @@ MAY_USE_KAFKA_MODULES = frozenset(
         "adapter.network.kafka",
         "adapter.exports.kafka",
         "adapter.exports.open_transactions",
+        "adapter.exports.refused_records",
         "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
         "mqk_demo.checker",

@@ -117,7 +117,7 @@ class Exporter:
         ).run()
 
     def _take_failure(self, error: Error | ExportError) -> None:
-        self._refused.by_place.clear()  # what waits may be taken the next time
+        self._refused.clear()  # what waits may be taken the next time
         text = str(error)
         repetitions.warn(log, "not writing", export=self.export.name, reason=text)
         self._counts.failures += 1

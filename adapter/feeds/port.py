@@ -75,7 +75,7 @@ class FeedConsumer(Protocol):
         """Read these partitions from these offsets on, beside those that are read already."""
 
     def pause(self, partition: int) -> None:
-        """Read a partition no further until it is resumed."""
+        """Read a partition that is assigned no further until it is resumed."""
 
     def resume(self, partition: int) -> None:
         """Read it on."""

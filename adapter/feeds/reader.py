@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import structlog
 from msgspec import Struct
@@ -185,7 +185,7 @@ class FeedReader:
         assigned = self._sweep(consumer, set())
         next_s = time.monotonic() + SWEEP_S
         while not self._stopping.is_set():
-            self._look_at_room(consumer, len(assigned))
+            self._look_at_room(consumer, assigned)
             self._hand_on(consumer, consumer.read(PAUSED_READ_S if self._paused else READ_S))
             if time.monotonic() > next_s:
                 assigned = self._sweep(consumer, assigned)
@@ -350,9 +350,16 @@ class FeedReader:
             log.exception("a record cannot be made a message", feed=self.reading.feed, record=place)
             return dead_letter_of(record, feed, f"no message can be made of it: {error!r:.200}")
 
-    def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
-        most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))
+    def _look_at_room(self, consumer: FeedConsumer, assigned: Collection[int]) -> None:
+        """Pause partitions of which too much waits, and resume those of which it does no more.
+
+        What is not assigned yet, as it has no leader, cannot be paused: it is once it is assigned,
+        before anything of it is read.
+        """
+        most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, len(assigned)))
         for n, size in self._waiting.by_partition().items():
+            if n not in assigned:
+                continue
             if n not in self._paused and size > most:
                 consumer.pause(n)
                 self._paused.add(n)

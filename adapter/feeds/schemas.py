@@ -126,6 +126,8 @@ class FeedSchemas:
         now_s = self._clock()
         with self._lock:
             known = self._asked.get(number) or _Asked(now_s)
+            if not known.why and now_s - known.asked_s >= AGAIN_S:
+                known.first_s = now_s  # what waited for it then was given up: it begins anew
             if known.reader is not None or (known.why and now_s - known.asked_s < AGAIN_S):
                 self._asked.move_to_end(number)
                 return ""

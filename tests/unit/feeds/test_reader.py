@@ -194,6 +194,36 @@ def test_what_waits_is_bounded_of_each_partition(
     assert at.await_bodies(3)[2] == b"waits"
 
 
+def test_what_waits_is_bounded_of_a_partition_that_had_no_leader_at_first(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not assigned cannot be paused: it is when it has a leader again."""
+    monkeypatch.setattr(module, "HELD_BYTES", 4_000)
+    monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
+    monkeypatch.setattr(module, "PAUSES_S", (0.01,))
+    at.feeds.topics.add_partitions("orders", 2)
+    reader = at.start()
+    at.feeds.append("orders", bytes(5_000))
+    at.await_bodies(1)
+    with at.feeds.disturbed.lock:  # the connection breaks, and its leader is away
+        at.feeds.leaderless = {0}
+        at.feeds.disturbed.failure = "Kafka is away"
+    until(lambda: at.state == "retrying")
+    at.feeds.disturbed.failure = ""
+    at.feeds.append("orders", b"1", partition=1)
+    at.await_bodies(2)
+    at.feeds.append("orders", *(bytes(1_000) for _ in range(20)))
+    at.feeds.leaderless = set()
+    until(lambda: at.why == "")
+    at.feeds.append("orders", b"2", partition=1)
+    at.await_bodies(3)
+    until(lambda: at.feeds.consumers[-1].paused == {0})
+    assert [len(one) for one in at.bodies(0)] == [5_000]
+    assert reader.figures({}).held_bytes == sum(at.sizes)
+    reader.note_taken(0, at.sizes[0])
+    assert len(at.await_bodies(23)) == 23
+
+
 def test_what_fails_is_tried_again_where_it_was(
     at: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:

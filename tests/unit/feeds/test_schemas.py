@@ -8,6 +8,7 @@ from adapter.core.attributes.feed import FeedAttributes
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError, SchemaNotFound
 from adapter.feeds import schemas as module
 from adapter.feeds.port import FeedError
+from adapter.feeds.reader import PAUSES_S
 from adapter.feeds.schemas import FeedSchemas
 from adapter.format.feeds import DecodedValue, TopicRecord
 from adapter.registry import codes, topic
@@ -235,3 +236,35 @@ def test_a_schema_that_fails_whatever_way_is_none_that_can_be_used(
     found = Asked().decode()
     assert found is not None
     assert "cannot be used: RecursionError()" in found.why
+
+
+@pytest.mark.parametrize("later_s", [module.AGAIN_S, 3_600.0])
+@pytest.mark.parametrize("asked_before", [1, 3])
+def test_a_schema_that_is_met_again_much_later_may_be_on_its_way_again(
+    later_s: float, asked_before: int
+) -> None:
+    """The feed was paused, or sought past it, before its time was over."""
+    at = Asked(SchemaNotFound("no such schema", "7"))
+    for _ in range(asked_before):
+        with pytest.raises(FeedError, match="not registered yet"):
+            at.decode()
+        at.now_s += 0.5
+    at.now_s += later_s
+    with pytest.raises(FeedError, match="not registered yet"):
+        at.decode()
+    at.now_s += module.SETTLE_S - 1
+    at.answers = []
+    found = at.decode()
+    assert found is not None
+    assert not found.why
+
+
+def test_pauses_between_attempts_do_not_begin_it_anew() -> None:
+    """A schema that is never registered is decided, however long the pauses of a feed get."""
+    at = Asked(SchemaNotFound("no such schema", "7"))
+    with pytest.raises(FeedError, match="not registered yet"):
+        at.decode()
+    at.now_s += max(PAUSES_S) + 5.0
+    found = at.decode()
+    assert found is not None
+    assert "not registered" in found.why

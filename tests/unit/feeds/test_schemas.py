@@ -7,7 +7,7 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError, SchemaNotFound
 from adapter.feeds import schemas as module
-from adapter.feeds.port import FeedError
+from adapter.feeds.port import FeedError, UnsettledError
 from adapter.feeds.reader import PAUSES_S
 from adapter.feeds.schemas import FeedSchemas
 from adapter.format.feeds import DecodedValue, TopicRecord
@@ -185,6 +185,22 @@ def test_schemas_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(1, 10):
         at.decode(b"\x00" + number.to_bytes(4, "big"))
     assert len(at.decoder._asked) == 3
+
+
+def test_schemas_that_cannot_be_used_push_out_none_that_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "UNUSABLE_MAX", 5)
+    at = Asked()
+    at.decode()
+    at.answers = [SchemaNotFound("no schema", code=codes.NO_SCHEMA)]
+    strange = [record(b"\x00" + number.to_bytes(4, "big") + b"x") for number in range(50, 70)]
+    with pytest.raises(UnsettledError):
+        at.decoder.prepare(strange, AVRO)
+    assert len(at.decoder._unusable) == 5
+    asked = len(at.asked)
+    assert at.decode() is not None
+    assert len(at.asked) == asked
 
 
 def test_without_a_registry_a_feed_waits() -> None:

@@ -59,15 +59,16 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "format": "core errors",
         "watched": "",
         "ledger": "watched",
-        "topics": "core.contract errors format ledger.answers ledger.failures ledger.kafka_settings ledger.port",
+        "topics": "core.contract errors format ledger.answers ledger.failures "
+        "ledger.kafka_settings ledger.port",
         "kafka": "aio channel client core.contract errors feeds.kafka feeds.port format "
         "topics.decoder watched",
         "own_clients": "channel core.contract errors watched",
-        "network": "channel core.contract core.mq_layouts errors format ledger.answers ledger.failures "
+        "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_producers ledger.kafka_settings ledger.port logs own_clients setting_rows "
         "topics.admin topics.specs watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
-        "ledger.answers ledger.failures logs movers own_clients topics.admin topics.memory topics.specs",
+        "ledger.failures logs movers own_clients topics.admin topics.memory topics.specs",
         "feeds": "core.attributes core.contract errors format ledger.answers ledger.failures "
         "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
@@ -119,7 +120,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "adapter": "channel client errors release "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
-        "core.contract errors format ledger.answers ledger.failures localkafka registry topics",
+        "core.contract errors format ledger.failures localkafka registry topics",
         # As a user; wire and commands are for counting the commits that pass its proxy.
         "mqk_demo": "adapter command core.contract.commands core.contract.results errors launch "
         "localkafka mqi wire",

@@ -262,7 +262,7 @@ class ExportSession:
         self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
         self._refused.forget(map(place_of, got))
-        self._counts.ends = dict(writer.ends)
+        self._counts.ends = {**self._counts.ends, **writer.ends}
         return True
 
     def _write(self, unit: AnyUnit, writer: ExportWriter, got: list[Delivered]) -> None:

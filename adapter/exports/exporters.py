@@ -47,10 +47,15 @@ repetitions = logs.Repetitions()
 class Exporter:
     """Writes for one export, in a thread of its own, until it is stopped or has long waited."""
 
-    def __init__(self, export: Export, dial: Dial, topics: ExportTopics) -> None:
+    def __init__(
+        self, export: Export, dial: Dial, topics: ExportTopics, before: Exporter | None = None
+    ) -> None:
+        """before: that of the same export, which has ended: its figures are counted on."""
         self.export = export
         self._topics = topics
-        self._counts = Counts(since_s=time.monotonic())
+        self._counts: Counts = (
+            Counts(since_s=time.monotonic()) if before is None else before._counts
+        )
         self._refused = RefusedMessages()
         self._ending = ExporterEnd()
         self._client = OwnClient(f"export-{export.name}", dial, self._run, self._failed)

@@ -37,10 +37,7 @@ from adapter.format import names
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.format.hops import ORIGIN
 from adapter.format.record_headers import headers_of
-from adapter.ledger.failures import (
-    DENIES,
-    error_of,
-)
+from adapter.ledger.failures import DENIES, describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
@@ -240,9 +237,10 @@ class KafkaExportWriter:
                 self._partitions = len(found.partitions)
         except KafkaException as error:
             raise self._meaning(error) from error
-        text = f"topic {self._topic} has no partition"
+        why = describe(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        text = f"topic {self._topic} does not take it: {why}"
         return [
-            RecordRefusedError(f"{text} {one.partition}", at, is_too_long=False)
+            RecordRefusedError(text, at, is_too_long=False)
             for at, one in enumerate(records)
             if one.partition >= self._partitions
         ]

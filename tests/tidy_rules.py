@@ -59,7 +59,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "format": "core errors",
         "watched": "",
         "ledger": "watched",
-        "topics": "core.contract errors format ledger.failures ledger.kafka_settings ledger.port",
+        "topics": "core.contract errors format ledger.answers ledger.failures "
+        "ledger.kafka_settings ledger.port",
         "kafka": "aio channel client core.contract errors feeds.kafka feeds.port format "
         "topics.decoder watched",
         "own_clients": "channel core.contract errors watched",
@@ -68,7 +69,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics.admin topics.specs watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers own_clients topics.admin topics.memory topics.specs",
-        "feeds": "core.attributes core.contract errors format ledger.failures "
+        "feeds": "core.attributes core.contract errors format ledger.answers ledger.failures "
         "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
@@ -139,6 +140,7 @@ MAY_USE_KAFKA_MODULES = frozenset(
         "adapter.network.kafka",
         "adapter.exports.kafka",
         "adapter.exports.open_transactions",
+        "adapter.exports.refused_records",
         "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
         "mqk_demo.checker",

@@ -105,7 +105,7 @@ class KafkaRestoreTarget:
 
     def existing(self) -> list[str]:
         """List the queue manager's topics that hold something, or have; but for inbound ones."""
-        return [one for one in self._written() if names.parse_inbound_topic(one) is None]
+        return [one for one in self._written() if names.is_own(one, self._name)]
 
     def inbound(self) -> list[str]:
         """List the topics by which others send to the queue manager, if anything was ever sent.
@@ -113,7 +113,7 @@ class KafkaRestoreTarget:
         A restore keeps them: what lies there has left its senders, and is not sent again. The queue
         manager goes on behind what the snapshot says that it has received.
         """
-        return [one for one in self._written() if names.parse_inbound_topic(one) is not None]
+        return [one for one in self._written() if not names.is_own(one, self._name)]
 
     def _written(self) -> list[str]:
         beginning = names.queue_topic(self._name, "").removesuffix("q.")

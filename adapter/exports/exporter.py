@@ -25,8 +25,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 from msgspec import Struct
 
@@ -99,9 +100,31 @@ class Counts(Struct):
 
 
 class RefusedMessages(Struct):
-    """Messages that the topic does not take, by place: the reason for the dead letter, and why."""
+    """Messages that the topic did not take, by place: the reason for the dead letter, and why.
+
+    through: how many messages were got in the unit up to the last one of them. They are got by
+    themselves the next time, so that their dead letters are committed whatever is refused then: the
+    cost of many refused messages is linear.
+    """
 
     by_place: dict[Place, tuple[int, str]] = {}
+    through: int = 0
+
+    def note(self, place: Place, error: RecordRefusedError, got: int) -> None:
+        """Note that a message was refused. got: how many were got in the unit up to it."""
+        self.by_place[place] = _letter_of(error)
+        self.through = max(self.through, got)
+
+    def forget(self, places: Iterable[Place]) -> None:
+        """Forget those that have gone from the queue."""
+        for place in places:
+            self.by_place.pop(place, None)
+        self.through = 0
+
+    def clear(self) -> None:
+        """Forget them: what was refused may be taken the next time."""
+        self.by_place.clear()
+        self.through = 0
 
 
 class ExporterEnd:
@@ -157,7 +180,7 @@ class ExportSession:
         """Places whose messages are written, and may be on the queue still."""
         self._letters = 0
         """Dead letters of the unit."""
-        self._limit = GET_MESSAGES
+        self._limit = min(refused.through or GET_MESSAGES, GET_MESSAGES)
         """How many messages are got in a unit."""
 
     def run(self) -> None:
@@ -227,9 +250,7 @@ class ExportSession:
             self._counts.enter(RUNNING)
             self._letters = 0
             try:
-                self._write(
-                    unit, writer, [one for one in got if place_of(one) not in self._written]
-                )
+                self._write(unit, writer, got)
             except LetterRoomError:  # before anything was written
                 if len(got) == 1:
                     raise
@@ -240,18 +261,27 @@ class ExportSession:
         self._limit = min(2 * self._limit, GET_MESSAGES)
         self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
-        self._counts.ends = dict(writer.ends)
+        self._refused.forget(map(place_of, got))
+        self._counts.ends = {**self._counts.ends, **writer.ends}
         return True
 
-    def _write(self, unit: AnyUnit, writer: ExportWriter, messages: list[Delivered]) -> None:
-        """Write messages that are not written yet; one that has no record becomes a dead letter."""
+    def _write(self, unit: AnyUnit, writer: ExportWriter, got: list[Delivered]) -> None:
+        """Write messages that are not written yet; one that has no record, or whose record the
+        topic does not take, becomes a dead letter.
+        """
+        messages = [one for one in got if place_of(one) not in self._written]
+        found = [self._record_of(one) for one in messages]
+        sound = [at for at, one in enumerate(found) if isinstance(one, ExportedRecord)]
+        for error in writer.refusals([cast("ExportedRecord", found[at]) for at in sound]):
+            found[sound[error.at]] = _letter_of(error)
         written: list[Delivered] = []
         records: list[ExportedRecord] = []
-        for one in messages:
-            record = self._record(unit, one)
-            if record is not None:
-                written.append(one)
-                records.append(record)
+        for message, one in zip(messages, found, strict=True):
+            if isinstance(one, ExportedRecord):
+                written.append(message)
+                records.append(one)
+            else:
+                self._refuse(unit, message, *one)
         if not records:
             return
         progress = ExportProgress(
@@ -264,28 +294,37 @@ class ExportSession:
         try:
             writer.write(records, progress)
         except RecordRefusedError as error:
-            code = TOO_LONG if error.is_too_long else NOT_A_RECORD
-            self._refused.by_place[place_of(written[error.at])] = (code, str(error))
+            numbers = {place_of(message): number for number, message in enumerate(got, 1)}
+            for refused in (error, *error.others):
+                place = place_of(written[refused.at])
+                self._refused.note(place, refused, numbers[place])
             raise
         self._number, self._written = progress.number, progress.places
-        self._refused.by_place.clear()
         self._counts.committed(progress.number)
 
-    def _record(self, unit: AnyUnit, message: Delivered) -> ExportedRecord | None:
-        """Return the record of a message; None if it became a dead letter."""
-        code, why = self._refused.by_place.get(place_of(message), (0, ""))
-        if not code:
-            try:
-                return record_of(message.message, self._export.attributes)
-            except NotARecordError as error:
-                code, why = NOT_A_RECORD, str(error)
+    def _record_of(self, message: Delivered) -> ExportedRecord | tuple[int, str]:
+        """Return the record of a message, or the reason for its dead letter, and why."""
+        refused = self._refused.by_place.get(place_of(message))
+        if refused is not None:
+            return refused
+        try:
+            return record_of(message.message, self._export.attributes)
+        except NotARecordError as error:
+            return NOT_A_RECORD, str(error)
+
+    def _refuse(self, unit: AnyUnit, message: Delivered, code: int, why: str) -> None:
+        """Put a message on the dead-letter queue, or let it wait: then it raises ExportError."""
         ident = message.message.message_id.hex()
         if self._export.attributes.refused == "WAIT":
-            self._refused.by_place.clear()  # the topic may have been altered when it is tried again
+            self._refused.clear()  # the topic may have been altered when it is tried again
             raise ExportError(f"message {ident} waits: {why}")
         put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
         self._letters += 1
-        return None
+
+
+def _letter_of(error: RecordRefusedError) -> tuple[int, str]:
+    """Return the reason for the dead letter of a message whose record is refused, and why."""
+    return (TOO_LONG if error.is_too_long else NOT_A_RECORD), str(error)
 
 
 def place_of(message: Delivered) -> Place:

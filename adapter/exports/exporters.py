@@ -47,10 +47,15 @@ repetitions = logs.Repetitions()
 class Exporter:
     """Writes for one export, in a thread of its own, until it is stopped or has long waited."""
 
-    def __init__(self, export: Export, dial: Dial, topics: ExportTopics) -> None:
+    def __init__(
+        self, export: Export, dial: Dial, topics: ExportTopics, before: Exporter | None = None
+    ) -> None:
+        """before: that of the same export, which has ended: its figures are counted on."""
         self.export = export
         self._topics = topics
-        self._counts = Counts(since_s=time.monotonic())
+        self._counts: Counts = (
+            Counts(since_s=time.monotonic()) if before is None else before._counts
+        )
         self._refused = RefusedMessages()
         self._ending = ExporterEnd()
         self._client = OwnClient(f"export-{export.name}", dial, self._run, self._failed)
@@ -117,7 +122,7 @@ class Exporter:
         ).run()
 
     def _take_failure(self, error: Error | ExportError) -> None:
-        self._refused.by_place.clear()  # what waits may be taken the next time
+        self._refused.clear()  # what waits may be taken the next time
         text = str(error)
         repetitions.warn(log, "not writing", export=self.export.name, reason=text)
         self._counts.failures += 1

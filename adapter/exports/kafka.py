@@ -31,23 +31,17 @@ from msgspec import structs
 
 from adapter.exports.open_transactions import OpenTransactions
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
+from adapter.exports.refused_records import RefusedRecords
 from adapter.format import exports as format_exports
 from adapter.format import names
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.format.hops import ORIGIN
 from adapter.format.record_headers import headers_of
-from adapter.ledger.failures import (
-    DENIES,
-    TOPIC_FORBIDDEN,
-    TOPIC_MISSING,
-    describe,
-    error_of,
-)
+from adapter.ledger.failures import DENIES, describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
 from adapter.movers.settings import (
-    BATCH_BYTES,
     KafkaCluster,
     MoverSettings,
     ProducerWatch,
@@ -69,17 +63,12 @@ RECORD_BYTES_MAX = 100 * 1024 * 1024 - 64 * 1024
 take is for them to say."""
 KEY, MARK, BEGINS = "progress", "progress.mark", "progress.begins"
 """Keys of records: the progress, and two whose values say nothing of it."""
+END_KEY = b"mqk-export"
+"""The key of records that are never shown: a compacted topic refuses one without."""
+NEVER = 9_999_999_999_999_999_999
+"""The number in the origin of records that are never shown: no transaction of so many is there."""
 PARTITION = 0
 """The only one of an export's topic of progress."""
-TOO_LONG = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-OF_BATCH = TOO_LONG | {
-    KafkaError.INVALID_RECORD,
-    KafkaError.INVALID_MSG,
-    KafkaError.INVALID_TIMESTAMP,
-}
-"""What all records of a batch are refused for, though it may be for one of them."""
-NOT_A_RECORD = OF_BATCH | {KafkaError._INVALID_ARG, KafkaError._UNKNOWN_PARTITION}
-"""What a topic refuses for what the record says."""
 FORBIDDEN_NAME = "TOPIC_AUTHORIZATION_FAILED"
 """In texts: librdkafka only logs why it could not add a partition to a transaction."""
 
@@ -120,19 +109,20 @@ class KafkaExportWriter:
             destination=topics.cluster,
             topics=topics.settings,
         )
-        self._is_one_by_one = topic in topics.one_by_one
+        is_one_by_one = topic in topics.one_by_one
         self._producers = AlternatingProducers(
             Transactional(
                 f"export {export} of {queue_manager}",
                 self._progress_topic,
                 (self._progress_topic,),
-                partial(_settings_of, self._mover, self._is_one_by_one),
+                partial(_settings_of, self._mover, is_one_by_one),
                 topics.socket_timeout,
             )
         )
         self._open = OpenTransactions(self._mover, topic, export)
-        self._records: Sequence[ExportedRecord] = ()
-        self._refusal: tuple[int, KafkaError] | None = None
+        self._refused = RefusedRecords(topic, topics)
+        self._partitions = 0
+        """How many the topic has, at least."""
         self._written: dict[int, tuple[int, int]] = {}
         """By partition, where records of the transaction are that is open."""
         self._unseen: dict[int, tuple[int, int]] = {}
@@ -156,7 +146,7 @@ class KafkaExportWriter:
     def _require_topic(self) -> None:
         """Raise TopicRefusedError if the topic is not there, and TopicError."""
         if not self._topics.admin.identities([self._topic]):
-            raise self._topic_refused(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            raise self._refused.of_topic(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 
     @property
     def _producer(self) -> Producer:
@@ -207,12 +197,16 @@ class KafkaExportWriter:
     def _abort_in(self, lanes: list[OpenLane]) -> None:
         """Abort what this producer, of any epoch, has open in partitions."""
         self._producers.begin()
+        origin = format_exports.origin_of(self._queue_manager, self._export, NEVER)
+        headers = cast("list[tuple[str, str | bytes | None]]", [(ORIGIN, origin)])
+        report = self._producers.report
         for one in lanes:
-            self._producer.produce(one.topic, b"", None, one.lane, self._producers.report)
+            self._producer.produce(one.topic, b"", END_KEY, one.lane, report, None, 0, headers)
         self._producers.abort()
 
     def _write_again(self, progress: ExportProgress, hidden: list[Message]) -> ExportProgress:
         self._written = {}
+        self._refused.begin(())
         self._producers.begin()
         for record in hidden:
             self._producer.produce(
@@ -220,7 +214,7 @@ class KafkaExportWriter:
                 record.value(),
                 record.key(),
                 record.partition() or 0,
-                partial(self._delivered, -1),
+                partial(self._delivered, None),
                 None,
                 record.timestamp()[1],
                 cast("Any", headers_of(record) or []),
@@ -232,9 +226,28 @@ class KafkaExportWriter:
 
     # Writing.
 
+    def refusals(self, records: Sequence[ExportedRecord]) -> Sequence[RecordRefusedError]:
+        """See the port: the partitions that the topic does not have."""
+        self._refused.begin(records)
+        try:
+            if max((one.partition for one in records), default=-1) >= self._partitions:
+                found = self._producer.list_topics(self._topic, ANSWER_S).topics[self._topic]
+                if found.error is not None:
+                    return []  # writing says why
+                self._partitions = len(found.partitions)
+        except KafkaException as error:
+            raise self._meaning(error) from error
+        why = describe(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        text = f"topic {self._topic} does not take it: {why}"
+        return [
+            RecordRefusedError(text, at, is_too_long=False)
+            for at, one in enumerate(records)
+            if one.partition >= self._partitions
+        ]
+
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:
-        self._records, self._refusal = records, None
         self._written = {}
+        self._refused.begin(records)
         origin = format_exports.origin_of(self._queue_manager, self._export, progress.number)
         try:
             if time.monotonic() > self._looked_s + LOOK_S:
@@ -273,21 +286,18 @@ class KafkaExportWriter:
                 headers,
             )
         except KafkaException as error:
-            self._note_refusal(at, error_of(error))
+            self._refused.note(at, error_of(error), self._topic)
             raise
 
-    def _delivered(self, at: int, error: KafkaError | None, message: Message) -> None:
+    def _delivered(self, at: int | None, error: KafkaError | None, message: Message) -> None:
+        """Take a delivery report. at: which record it is of; None: one that is written again."""
         if error is None:
             partition, offset = message.partition() or 0, message.offset() or 0
             start, end = self._written.get(partition, (offset, 0))
             self._written[partition] = min(start, offset), max(end, offset + 1)
             return
-        self._note_refusal(at, error)
+        self._refused.note(at, error, message.topic() or self._topic)
         self._producers.report(error, message)
-
-    def _note_refusal(self, at: int, error: KafkaError) -> None:
-        if self._refusal is None and error.code() in NOT_A_RECORD | TOPIC_MISSING | TOPIC_FORBIDDEN:
-            self._refusal = at, error
 
     def _produce(self, topic: str, value: bytes, key: str) -> None:
         self._producer.produce(topic, value, key, PARTITION, self._producers.report)
@@ -325,31 +335,15 @@ class KafkaExportWriter:
     def _meaning(self, error: Exception) -> ExportError:
         if isinstance(error, KafkaException | BufferError):
             error = self._producers.meaning(error, "writing")  # which hears of refusals
-        if self._refusal is None:
-            text = str(error)
-            if f"{DENIES} Read on topic {self._topic}:" in text:
-                return TopicRefusedError(text)
-            if self._is_forbidden(text):
-                return self._topic_refused(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-            return ExportError(text)
-        at, refusal = self._refusal
-        code = refusal.code()
-        if code in TOPIC_MISSING | TOPIC_FORBIDDEN:
-            return self._topic_refused(refusal)
-        record = self._records[at]
-        if code == KafkaError._UNKNOWN_PARTITION and self._may_be_there(record.partition):
-            return ExportError(f"the partitions of topic {self._topic} have changed")
-        if code in OF_BATCH and not self._is_one_by_one and _size(record) < BATCH_BYTES:
-            self._topics.one_by_one.add(self._topic)
-            return ExportError(
-                f"topic {self._topic} does not take a batch of records: {describe(refusal)}; they "
-                "are written one by one from now on"
-            )
-        return RecordRefusedError(
-            f"topic {self._topic} does not take it: {describe(refusal)}",
-            at,
-            is_too_long=code in TOO_LONG,
-        )
+        refused = self._refused.meaning(self._may_be_there)
+        if refused is not None:
+            return refused
+        text = str(error)
+        if f"{DENIES} Read on topic {self._topic}:" in text:
+            return TopicRefusedError(text)
+        if self._is_forbidden(text):
+            return self._refused.of_topic(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        return ExportError(text)
 
     def _is_forbidden(self, text: str) -> bool:
         """Whether a text says that the topic must not be written."""
@@ -363,17 +357,6 @@ class KafkaExportWriter:
         except KafkaException:
             return True  # it is not known, and the next attempt will know; so if there is no topic
         return found.error is not None or partition in found.partitions
-
-    def _topic_refused(self, error: KafkaError) -> TopicRefusedError:
-        if error.code() in TOPIC_MISSING:
-            return TopicRefusedError(
-                f"topic {self._topic} does not exist on {self._topics.cluster.bootstrap_servers}: "
-                "create it, or delete the export"
-            )
-        return TopicRefusedError(
-            f"the queue manager may not write topic {self._topic}: allow its user of Kafka to "
-            "WRITE, READ and DESCRIBE it"
-        )
 
 
 def _settings_of(
@@ -393,9 +376,3 @@ def _settings_of(
         "message.max.bytes": RECORD_BYTES_MAX,
     }
     return settings | ({"batch.num.messages": 1} if is_one_by_one else {})
-
-
-def _size(record: ExportedRecord) -> int:
-    """Return about how many bytes a record has."""
-    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
-    return len(record.value or b"") + len(record.key or b"") + headers

@@ -42,7 +42,7 @@ class MemoryExports:
         except TopicAbsentError as error:
             raise _absent(error) from error
         except UnfitRecordError as error:
-            raise RecordRefusedError(str(error), error.at, is_too_long=error.is_too_long) from error
+            raise _refusal_of(error) from error
 
 
 def _unwritten(record: ExportedRecord, origin: bytes) -> UnwrittenRecord:
@@ -53,6 +53,10 @@ def _unwritten(record: ExportedRecord, origin: bytes) -> UnwrittenRecord:
         partition=record.partition,
         time_ms=record.time_ms,
     )
+
+
+def _refusal_of(error: UnfitRecordError) -> RecordRefusedError:
+    return RecordRefusedError(str(error), error.at, is_too_long=error.is_too_long)
 
 
 def _absent(error: TopicAbsentError) -> TopicRefusedError:
@@ -79,6 +83,14 @@ class MemoryExportWriter:
                 raise _absent(error) from error
             last = exports.progress.get(self._ident)
         return ExportProgress() if last is None else format_exports.decode(last)
+
+    def refusals(self, records: Sequence[ExportedRecord]) -> Sequence[RecordRefusedError]:
+        origin = format_exports.origin_of(*self._ident, 0)
+        unwritten = [_unwritten(one, origin) for one in records]
+        try:
+            return [_refusal_of(one) for one in self._exports.topics.unfit(self._topic, *unwritten)]
+        except TopicAbsentError as error:
+            raise _absent(error) from error
 
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:
         exports = self._exports

@@ -23,13 +23,21 @@ class TopicRefusedError(ExportError):
 
 class RecordRefusedError(ExportError):
     """The topic never takes a record as it is. at: which one, of those that were to be written.
-    is_too_long: for its length.
+    is_too_long: for its length. others: the same of further records, as far as they are known.
     """
 
-    def __init__(self, text: str, at: int, *, is_too_long: bool) -> None:
+    def __init__(
+        self,
+        text: str,
+        at: int,
+        *,
+        is_too_long: bool,
+        others: Sequence[RecordRefusedError] = (),
+    ) -> None:
         super().__init__(text)
         self.at = at
         self.is_too_long = is_too_long
+        self.others = others
 
 
 class ExportWriter(Protocol):
@@ -40,6 +48,11 @@ class ExportWriter(Protocol):
     def resume(self) -> ExportProgress:
         """Take over from any other writer of this export, which can write nothing from now on;
         return what was written last.
+        """
+
+    def refusals(self, records: Sequence[ExportedRecord]) -> Sequence[RecordRefusedError]:
+        """Return which of some records the topic never takes, as far as it is known before they are
+        written. Nothing is written: the writer is of use.
         """
 
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:

@@ -40,6 +40,7 @@ from adapter.format import names
 from adapter.format.feeds import TopicRecord
 from adapter.format.record_headers import bytes_of, headers_of
 from adapter.ledger import kafka_settings
+from adapter.ledger.answers import answer_of
 from adapter.ledger.failures import (
     OF_CONNECTIONS,
     TOPIC_FORBIDDEN,
@@ -255,16 +256,13 @@ class KafkaFeedConsumer:
         return offsets
 
     def _answer(self, future: Future[Any]) -> Any:
-        """Wait for an answer. The future's own exception is not raised: its traceback would keep
-        the client until a garbage collection.
-        """
+        """Wait for an answer; see answer_of()."""
         try:
-            failure = future.exception(self._answer_s + SPARE_S)
-        except TimeoutError as error:
-            raise FeedError(f"Kafka at {self._servers} does not answer") from error
-        if isinstance(failure, KafkaException):
-            raise self._failure(failure)
-        return future.result()
+            return answer_of(future, self._answer_s + SPARE_S)
+        except KafkaException as error:
+            if error_of(error).code() == KafkaError._TIMED_OUT:
+                raise FeedError(f"Kafka at {self._servers} does not answer") from error
+            raise self._failure(error) from error
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

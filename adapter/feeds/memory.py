@@ -69,7 +69,8 @@ class MemoryFeedConsumer:
         self._next |= offsets
 
     def pause(self, partition: int) -> None:
-        self.paused.add(partition)
+        if partition in self._next:  # else it does nothing, as a client of Kafka
+            self.paused.add(partition)
 
     def resume(self, partition: int) -> None:
         self.paused.discard(partition)

@@ -28,6 +28,10 @@ class MissingTopicError(UnreadableTopicError):
     """The topic does not exist, as far as the broker knows that was asked."""
 
 
+class UnsettledError(FeedError):
+    """What some values need to be decoded may be on its way; it is known within some seconds."""
+
+
 class FeedStopped(Exception):  # noqa: N818 -- it says what has become of the feed
     """A feed reads no further until an operator decides from where."""
 
@@ -75,7 +79,7 @@ class FeedConsumer(Protocol):
         """Read these partitions from these offsets on, beside those that are read already."""
 
     def pause(self, partition: int) -> None:
-        """Read a partition no further until it is resumed."""
+        """Read a partition that is assigned no further until it is resumed."""
 
     def resume(self, partition: int) -> None:
         """Read it on."""
@@ -98,7 +102,9 @@ class ValueDecoder(Protocol):
     """Decodes values of records, for any thread."""
 
     def prepare(self, records: Iterable[TopicRecord], feed: FeedAttributes) -> None:
-        """Ask for what decode() needs of these; raises FeedError until that is known."""
+        """Ask for what decode() needs of these. Raises FeedError until that is known:
+        UnsettledError if it may be on its way, others if nothing can be asked.
+        """
 
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
         """Decode a value that was prepared; None if it is not to be decoded. Raises FeedError."""

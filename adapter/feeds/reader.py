@@ -41,7 +41,8 @@ from adapter.feeds.port import (
     Read,
     SizedBatch,
 )
-from adapter.feeds.waiting import WaitingBytes
+from adapter.feeds.undecided import UNDECIDED_S, UndecidedPartitions
+from adapter.feeds.waiting import PausedPartitions, WaitingBytes
 from adapter.format.feeds import TopicRecord, dead_letter_of, message_of
 
 READ_S = 0.2
@@ -57,8 +58,6 @@ SWEEP_S = 5.0
 """How often it is looked for new partitions, and how far away the ends are."""
 PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """After failures in a row. A sweep that succeeds ends the row."""
-UNDECIDED_S = 60.0
-"""So long a consumer waits for the schemas of what it has read, before another one reads it."""
 STOP_S = 30.0
 
 LISTED = 3
@@ -99,7 +98,8 @@ class FeedReader:
         """Up to where each partition was read and handed on."""
         self._ends: dict[int, int] = {}
         self._waiting = WaitingBytes()
-        self._paused: set[int] = set()
+        self._paused = PausedPartitions(self._waiting)
+        self._held = UndecidedPartitions(self._ask_for_schemas, self._note_undecided)
         self._shown = ShownPositions()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -137,15 +137,16 @@ class FeedReader:
     def figures(self, positions: dict[int, int]) -> FeedFigures:
         """Return its figures. positions: as the queue manager has them."""
         ends = dict(self._ends)
+        waits = self._trouble or self._undecided or self._held.why
         if self._stopped:
             state = "stopped"
-        elif self._trouble or self._undecided:
+        elif waits:
             state = "retrying"
         else:
             state = "running" if self._is_read else "starting"
         return FeedFigures(
             state=state,
-            why=self._stopped or self._trouble or self._undecided or self._shown.problem,
+            why=self._stopped or waits or self._shown.problem,
             topic=self.reading.attributes.topic,
             queue=self.reading.attributes.target,
             positions=positions,
@@ -181,12 +182,16 @@ class FeedReader:
 
     def _read_on(self, consumer: FeedConsumer) -> None:
         """Read until it is stopped, or something fails."""
-        self._paused.clear()
+        self._paused.begin()
+        self._held.begin()
         assigned = self._sweep(consumer, set())
         next_s = time.monotonic() + SWEEP_S
         while not self._stopping.is_set():
-            self._look_at_room(consumer, len(assigned))
-            self._hand_on(consumer, consumer.read(PAUSED_READ_S if self._paused else READ_S))
+            most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, len(assigned)))
+            held = assigned if self._held.is_full else self._held.held
+            self._paused.look(consumer, assigned, most, held)
+            self._held.add(consumer.read(PAUSED_READ_S if self._paused else READ_S))
+            self._hand_on(consumer, self._decide())
             if time.monotonic() > next_s:
                 assigned = self._sweep(consumer, assigned)
                 next_s = time.monotonic() + SWEEP_S
@@ -268,9 +273,6 @@ class FeedReader:
     def _hand_on(self, consumer: FeedConsumer, found: Sequence[Read]) -> None:
         if not found:
             return
-        self._prepare([one for one in found if isinstance(one, TopicRecord)])
-        if self._stopping.is_set():
-            return
         batches = list(self._batches(found))
         lost = [one.partition for one in found if isinstance(one, PartitionLost)]
         if batches or lost:
@@ -285,26 +287,33 @@ class FeedReader:
             self._next[one.batch.partition] = one.batch.next
         self._deliver(batches)
 
-    def _prepare(self, records: Sequence[TopicRecord]) -> None:
-        """Wait until it is known how values are decoded."""
+    def _decide(self) -> list[Read]:
+        """Return what can be made messages. Waits, with all partitions, while it cannot be asked
+        how values are decoded; those whose schemas may be on their way wait by themselves.
+        """
         until_s = time.monotonic() + UNDECIDED_S
         in_a_row = 0
         while not self._stopping.is_set():
             try:
-                self._topics.decoder.prepare(records, self.reading.attributes)
+                found = self._held.decide()
             except FeedError as error:
-                self._failures += 1
                 self._undecided = str(error)
-                repetitions.warn(
-                    log, "a feed is not read", feed=self.reading.feed, reason=str(error)
-                )
+                self._note_undecided(self._undecided)
                 if time.monotonic() > until_s:
                     raise
                 self._stopping.wait(PAUSES_S[min(in_a_row, len(PAUSES_S) - 1)])
                 in_a_row += 1
             else:
                 self._undecided = ""
-                return
+                return found
+        return []
+
+    def _ask_for_schemas(self, records: Sequence[TopicRecord]) -> None:
+        self._topics.decoder.prepare(records, self.reading.attributes)
+
+    def _note_undecided(self, why: str) -> None:
+        self._failures += 1
+        repetitions.warn(log, "a feed is not read", feed=self.reading.feed, reason=why)
 
     def _batches(self, found: Iterable[Read]) -> Iterable[SizedBatch]:
         """Make batches of what was read, in the order of each partition."""
@@ -349,16 +358,6 @@ class FeedReader:
             place = f"{feed.topic}[{record.partition}] at offset {record.offset}"
             log.exception("a record cannot be made a message", feed=self.reading.feed, record=place)
             return dead_letter_of(record, feed, f"no message can be made of it: {error!r:.200}")
-
-    def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
-        most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))
-        for n, size in self._waiting.by_partition().items():
-            if n not in self._paused and size > most:
-                consumer.pause(n)
-                self._paused.add(n)
-            elif n in self._paused and size <= most // 2:
-                consumer.resume(n)
-                self._paused.discard(n)
 
 
 def _parts(records: list[TopicRecord]) -> Iterable[list[TopicRecord]]:

@@ -25,7 +25,7 @@ from adapter.errors import (
     SchemaError,
     SchemaNotFound,
 )
-from adapter.feeds.port import FeedError
+from adapter.feeds.port import FeedError, UnsettledError
 from adapter.format.feeds import DecodedValue, TopicRecord
 from adapter.registry import codes
 from adapter.registry.bounded_values import ValueReader, json_of
@@ -33,6 +33,8 @@ from adapter.registry.frame import FRAME, schema_id_of
 from adapter.registry.port import SchemaRegistry
 
 SCHEMAS_MAX = 1_000
+UNUSABLE_MAX = 10_000
+"""Of those that cannot be used, or not yet, only the numbers are kept, and why."""
 SETTLE_S = 5.0
 """So long an unknown schema may be on its way."""
 AGAIN_S = 30.0
@@ -69,19 +71,22 @@ class FeedSchemas:
         self._lock = threading.Lock()
         self._registry: SchemaRegistry | None = None
         self._asked: OrderedDict[int, _Asked] = OrderedDict()
+        """Those that can be used, and read values."""
+        self._unusable: OrderedDict[int, _Asked] = OrderedDict()
 
     def prepare(self, records: Iterable[TopicRecord], feed: FeedAttributes) -> None:
         """Ask for the schemas of these values, so that decode() does not. Blocking, bounded by the
         registry's timeouts.
 
-        Raises FeedError while it is not decided whether they can be decoded.
+        Raises UnsettledError while it is not decided whether they can be decoded, and FeedError if
+        the registry does not answer.
         """
         if feed.value not in DECODED:
             return
         ids = {number for one in records if (number := _schema_of(one)) is not None}
         waits = [why for number in sorted(ids) if (why := self._ask(number))]
         if waits:
-            raise FeedError(waits[0])
+            raise UnsettledError(waits[0])
 
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
         """Return what a record's value is; None if the feed decodes no values, and for null.
@@ -98,7 +103,7 @@ class FeedSchemas:
                 why=f"its value is not Avro in the frame with a schema's number: it begins with "
                 f"{begins}"
             )
-        known = self._asked.get(number)
+        known = self._asked.get(number) or self._unusable.get(number)
         if known is None:
             raise FeedError(
                 f"schema {number} of a value was forgotten: feeds have too many at once"
@@ -125,9 +130,11 @@ class FeedSchemas:
         """
         now_s = self._clock()
         with self._lock:
-            known = self._asked.get(number) or _Asked(now_s)
+            known = self._asked.get(number) or self._unusable.get(number) or _Asked(now_s)
+            if not known.why and now_s - known.asked_s >= AGAIN_S:
+                known.first_s = now_s  # what waited for it then was given up: it begins anew
             if known.reader is not None or (known.why and now_s - known.asked_s < AGAIN_S):
-                self._asked.move_to_end(number)
+                self._keep(number, known)
                 return ""
         wait = ""
         try:
@@ -142,10 +149,20 @@ class FeedSchemas:
         except Error as error:
             raise FeedError(error.text) from error
         with self._lock:
-            self._asked[number] = known
-            while len(self._asked) > SCHEMAS_MAX:
-                self._asked.popitem(last=False)
+            self._keep(number, known)
         return wait
+
+    def _keep(self, number: int, known: _Asked) -> None:
+        """Remember a schema, and forget those of its kind that were not asked for the longest."""
+        if known.reader is not None:
+            self._unusable.pop(number, None)
+            kept, most = self._asked, SCHEMAS_MAX
+        else:
+            kept, most = self._unusable, UNUSABLE_MAX
+        kept[number] = known
+        kept.move_to_end(number)
+        while len(kept) > most:
+            kept.popitem(last=False)
 
     def _note(self, known: _Asked, number: int, error: SchemaError, now_s: float) -> str:
         """Note that a schema cannot be used; returns why that is not certain yet, or ""."""

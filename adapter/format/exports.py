@@ -80,11 +80,12 @@ class ExportProgress(Struct):
 def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
     """Return the record of a message. Raises NotARecordError."""
     properties = message.properties or {}
+    headers = _headers_of(properties, export.headers)
+    _check_names(headers)
     return ExportedRecord(
         value=None if properties.get(TOMBSTONE) is True else message.body,
         key=_key_of(message, properties, export.key),
-        headers=_headers_of(properties, export.headers)
-        + hops.header_of(properties.get(hops.PROPERTY)),
+        headers=headers + hops.header_of(properties.get(hops.PROPERTY)),
         time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1), 1),
         partition=_whole(properties, TO_PARTITION, PARTITION_MAX, -1),
     )
@@ -136,6 +137,17 @@ def _headers_of(properties: Mapping[str, Property], wanted: str) -> Headers:
         if names is None or any(fits(header, one) for one in names):
             found.append((header, None if value is None else _bytes_of(value)))
     return found
+
+
+def _check_names(headers: Headers) -> None:
+    """Refuse names that the client of Kafka cannot write as they are. Raises NotARecordError.
+
+    It ends a name at the first NUL: it would be the name of another header, such as one that only
+    exports write, or that an export's list of headers leaves out.
+    """
+    for name, _ in headers:
+        if "\0" in name:
+            raise NotARecordError(f"no header can have the name {name!r:.200}, for it has a NUL")
 
 
 def _first_of_name(before: Mapping[str, str], name: str) -> str:

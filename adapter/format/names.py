@@ -135,6 +135,15 @@ def parse_inbound_topic(topic: str, prefix: str = PREFIX) -> str | None:
         return None
 
 
+def is_own(topic: str, queue_manager: str, prefix: str = PREFIX) -> bool:
+    """Whether a topic is one of a queue manager's that only the queue manager itself writes.
+
+    Others write the inbound ones, before it has ever run and after its end too.
+    """
+    begins_so = topic.startswith(own_prefix(queue_manager, prefix))
+    return begins_so and parse_inbound_topic(topic, prefix) is None
+
+
 def parse_queue_topic(topic: str, prefix: str = PREFIX) -> tuple[str, str, int]:
     """Return (queue manager, queue, incarnation) of a queue's topic; NotAQueueTopic otherwise."""
     rest = topic.removeprefix(f"{prefix}.")

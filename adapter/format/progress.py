@@ -14,8 +14,8 @@ MARK = b".mark"
 TURN = "turn"
 """The header that says which of a mover's producers wrote the progress; one byte."""
 
-VERSION = 3
-"""1 knew no parked topics, 2 not whether they had ever been written."""
+VERSION = 4
+"""1 knew no parked topics, 2 not whether they had ever been written, 3 not of deleted queues."""
 
 _codec = Codec("progress", VERSION)
 
@@ -26,7 +26,8 @@ class Parked(Struct):
     offset, owner, n, records: as in Progress, of this topic alone. messages, bytes: of bodies, that
     wait to be copied to it. why: for people. unwritten: nothing was ever written to it, nor was to
     be: from its place on is all that it will hold. defined: its queue is, at this place; else the
-    ledger defines it further on.
+    ledger defines it further on. deleted: the ledger deleted it since, before the place up to which
+    everything else is copied.
     """
 
     offset: int = NOWHERE
@@ -38,6 +39,7 @@ class Parked(Struct):
     why: str = ""
     unwritten: bool = False
     defined: bool = True
+    deleted: bool = False
 
 
 class CopyProgress(Struct):

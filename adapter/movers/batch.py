@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from adapter.format.movable import Movable
-from adapter.movers.settings import BATCH_BYTES
+from adapter.movers.settings import BATCH_BYTES, BUFFERED_KBYTES, BUFFERED_MAX
 
 Place = tuple[str, int]
 """A topic and a partition."""
@@ -16,6 +16,9 @@ BYTES_MAX = 4 * 1024 * 1024
 """When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
 PARTITIONS_MAX = 64
 """A transaction writes a marker to each of its partitions: 0.25 ms each, 1.2 ms if replicated."""
+IN_FLIGHT_MAX: Final = BUFFERED_MAX // 2
+IN_FLIGHT_BYTES: Final = BUFFERED_KBYTES * 1024 // 2
+"""Records, and bytes of them, that are produced and not acknowledged: half of the buffer."""
 SMALL_BYTES: Final = BATCH_BYTES // 5
 """Larger records have batches of their own, several in flight at once; see CopyBatch.prepare."""
 
@@ -33,9 +36,22 @@ class CopyBatch:
     another one is complete, or flush() is called, its thread does not sleep until the first one is
     answered: that took most of the CPU of the movers. So no second batch of small records is begun
     before the first one is written.
+
+    **The producer's buffer** is bounded, and a produce call fails when it is full. A unit may have
+    more records than it takes, of so many partitions that none has a complete batch, and more
+    bytes: so all are written before it is full.
     """
 
-    __slots__ = ("_known", "_unwritten", "_write", "bytes", "messages", "partitions")
+    __slots__ = (
+        "_count",
+        "_known",
+        "_size",
+        "_unwritten",
+        "_write",
+        "bytes",
+        "messages",
+        "partitions",
+    )
 
     def __init__(self, known: set[Place], write: Callable[[], None]) -> None:
         """known: partitions that have acknowledged records of the producer; is added to.
@@ -49,6 +65,8 @@ class CopyBatch:
         self._write = write
         self._unwritten: dict[Place, int] = {}
         """Bytes for each partition since everything was written last."""
+        self._count = self._size = 0
+        """Records since then, and their bytes."""
 
     def prepare(self, place: Place, size: int) -> None:
         """Count a record that is produced next, and write all before it if it may not join them.
@@ -59,15 +77,24 @@ class CopyBatch:
         if not unwritten:
             self.partitions.add(place)
         elif (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known:
-            self._write()
-            self.written()
+            self._write_all()
+            unwritten = 0
+        if self._count == IN_FLIGHT_MAX or self._size >= IN_FLIGHT_BYTES:
+            self._write_all()
             unwritten = 0
         self._unwritten[place] = unwritten + size
+        self._count += 1
+        self._size += size
+
+    def _write_all(self) -> None:
+        self._write()
+        self.written()
 
     def written(self) -> None:
         """All that was produced has been acknowledged."""
         self._known.update(self._unwritten)
         self._unwritten.clear()
+        self._count = self._size = 0
 
     def has_room(
         self, record: list[Movable], partitions_of: Callable[[list[Movable]], set[Place]]

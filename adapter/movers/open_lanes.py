@@ -54,6 +54,7 @@ from msgspec import Struct
 from adapter.format import chunks, descriptor
 from adapter.format.record_headers import headers_of
 from adapter.format.schemas import UnreadableError
+from adapter.ledger.answers import answer_of
 from adapter.ledger.failures import LASTING, classify, describe
 from adapter.ledger.kafka_settings import RECONNECTS_SOON
 from adapter.movers.errors import Doubtful
@@ -132,23 +133,28 @@ class LaneEnds:
         self._admin = admin_client(there.bootstrap_servers, {**RECONNECTS_SOON, **there.options})
 
     def open_lanes(self, topics: Collection[str]) -> tuple[list[OpenLane], set[str]]:
-        """Return the open lanes of these topics, and the topics that cannot be told."""
+        """Return the open lanes of these topics, and the topics that cannot be told. Raises
+        Doubtful.
+        """
         deadline_s = time.monotonic() + ANSWER_S
         while True:
-            lanes, unknown = self._lanes_with_leader(topics)
             try:
+                lanes, unknown = self._lanes_with_leader(topics)
                 return self._open(lanes), unknown
             except KafkaException as error:  # a leader has just changed
                 if classify(error) in LASTING or time.monotonic() > deadline_s:
-                    raise Doubtful(f"asking where lanes end failed: {describe(error)}") from error
+                    raise _unanswered(error) from error
                 time.sleep(LOOK_S)
 
     def open_lane(self, topic: str, lane: int) -> OpenLane | None:
-        """Return this lane if it is open. Raises Doubtful if it has no leader."""
-        there = self._admin.list_topics(topic, ANSWER_S).topics[topic].partitions
-        if lane not in there or there[lane].leader < 0:
-            raise Doubtful(f"{topic}[{lane}] has no leader: check that all brokers run")
-        found = self._open([(topic, lane)])
+        """Return this lane if it is open. Raises Doubtful, also if it has no leader."""
+        try:
+            there = self._admin.list_topics(topic, ANSWER_S).topics[topic].partitions
+            if lane not in there or there[lane].leader < 0:
+                raise Doubtful(f"{topic}[{lane}] has no leader: check that all brokers run")
+            found = self._open([(topic, lane)])
+        except KafkaException as error:
+            raise _unanswered(error) from error
         return found[0] if found else None
 
     def _lanes_with_leader(self, topics: Collection[str]) -> tuple[list[Lane], set[str]]:
@@ -182,12 +188,16 @@ class LaneEnds:
             asked, isolation_level=isolation, request_timeout=ANSWER_S
         )
         found = {
-            (place.topic, place.partition): answer.result(2 * ANSWER_S).offset
+            (place.topic, place.partition): answer_of(answer, 2 * ANSWER_S).offset
             for place, answer in answers.items()
         }
         if min(found.values()) < 0:  # librdkafka has this in place of an error: a lost connection
             raise KafkaException(KafkaError(KafkaError._TRANSPORT, "no answer"))
         return found
+
+
+def _unanswered(error: KafkaException) -> Doubtful:
+    return Doubtful(f"asking where lanes end failed: {describe(error)}")
 
 
 class OpenRecords(Struct):

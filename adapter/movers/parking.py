@@ -23,8 +23,9 @@ over what went to earlier queues of the name, and the deletion of its own incarn
 
 **A topic that was deleted** is created again and gets all that the ledger has, from the beginning;
 if the ledger does not begin there any more the topic stays parked, because copies would be missing,
-until its queue has been deleted and defined again. A topic that was never written (`unwritten`)
-needs none of that: its position is its beginning.
+until its queue has been deleted. A topic that was never written (`unwritten`) needs none of that:
+its position is its beginning. That is so if the ledger has defined its queue since the mover began,
+or if Kafka says so; that it could not be created proves nothing.
 
 This module knows when to try and what is whose; it must not know how anything is produced.
 """
@@ -168,7 +169,7 @@ class Parking:
         self._stopping = stopping
         self._schedule = RetrySchedule()
         self._refused: dict[str, str] = {}  # to be parked until a commit says that they are
-        self._uncreated: set[str] = set()  # those of them that could not be created
+        self._new: set[str] = set()  # those of them to which nothing was ever written
         self._trying = ""  # the parked topic that is to blame if something fails now
         self._catch_up: CatchUp | None = None
         self._open_lanes = OpenLanes(settings, writer, self._first_seqs)
@@ -200,9 +201,8 @@ class Parking:
         """Take in the progress as it was committed, and park what has refused since."""
         projection = self._projection
         projection.incarnations = self._writer.at.incarnations
-        uncreated = self._uncreated
         self._park_all(
-            {one: one in uncreated or projection.is_unwritten(one) for one in self._refused}
+            {one: one in self._new or projection.is_unwritten(one) for one in self._refused}
         )
         parked = self._writer.at.parked
         topics = [topic for topic in projection.topics() if topic not in parked]
@@ -217,7 +217,7 @@ class Parking:
     def committed(self) -> None:
         """A commit says what is parked."""
         self._refused.clear()
-        self._uncreated.clear()
+        self._new.clear()
 
     def ends_transaction(self, record: list[Movable]) -> bool:
         """Whether the open transaction must end before a record is taken; asked once for each."""
@@ -228,6 +228,7 @@ class Parking:
         """Take a record in, and return what of it is to be copied now."""
         projection, writer = self._projection, self._writer
         if not projection.is_sent(record):
+            self._note_change(record[0])
             projection.take_in(record)
             return []
         if self._leaderless and (topic := projection.goes_to(record, self._leaderless)):
@@ -239,11 +240,32 @@ class Parking:
         return projection.keep_back(record, writer.at.parked) if writer.at.parked else record
 
     def settle(self) -> None:
-        """Create the topics that are needed, and park those that cannot be created."""
+        """Create the topics that are needed, and park those that cannot be created.
+
+        One that exists cannot be created either, if it is not as it must be. So what was written
+        to it is asked for: a topic that is deleted later has lost that.
+        """
         refused = self._projection.settle()
+        new = {topic for topic in refused if self._projection.is_new(topic)}
         self._refused |= refused
-        self._uncreated |= refused.keys()
-        self._park_all(dict.fromkeys(refused, True))
+        self._new |= new
+        self._park_all({topic: topic in new for topic in refused})
+
+    def _note_change(self, change: Movable) -> None:
+        """Note at the parked topics which of their queues are deleted, and which defined again.
+
+        To be called before the projection takes the change in, which forgets what is deleted.
+        """
+        if not isinstance(change, QueueDefined | QueueDeleted):
+            return
+        for topic, parked in self._writer.at.parked.items():
+            _, queue, incarnation = names.parse_queue_topic(topic)
+            if queue != change.name:
+                continue
+            if isinstance(change, QueueDeleted):
+                parked.deleted = parked.deleted or self._projection.is_defined(topic)
+            elif incarnation == change.incarnation:
+                parked.deleted = False
 
     def _park_all(self, unwritten: dict[str, bool]) -> None:
         """Leave topics out that refused, for good: others go by what is said to be parked.
@@ -287,7 +309,7 @@ class Parking:
             self._park(topic, str(trouble))
         except LedgerMismatch as gone:
             self.end_term()
-            if self._projection.is_defined(topic):
+            if self._projection.is_defined(topic) and not at.parked[topic].deleted:
                 self._park(topic, f"{GONE}; {gone}")
             else:
                 self._end(topic, "its queue was deleted; the topic stays without what it missed")

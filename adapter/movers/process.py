@@ -185,13 +185,13 @@ class MoverRun:
     def begin_again(self) -> bool:
         """Have those movers started again that have ended; False if the process has ended."""
         assert self.process.stdin is not None
+        with self._changed:  # before it is asked to: what it reports from then on counts
+            self.state = msgspec.structs.replace(self.state, failures={})
         try:
             self.process.stdin.write(RESTART)
             self.process.stdin.flush()
         except BrokenPipeError:
             return False
-        with self._changed:
-            self.state = msgspec.structs.replace(self.state, failures={})
         return self.process.poll() is None
 
     def end(self, grace_s: float) -> None:
@@ -253,7 +253,8 @@ class MoverChild:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._last = MoverReport()
+        self._last: MoverReport | None = MoverReport()
+        """What its parent knows; None: that is to be said once more."""
         self._stopping = threading.Event()
 
     def run(self, settings: MoverSettings, commands: FileIO) -> int:
@@ -291,9 +292,14 @@ class MoverChild:
         os._exit(1)
 
     def _obey(self, commands: FileIO, movers: MoverThread) -> None:
-        """Start movers again when asked to; end when the parent has gone."""
+        """Start movers again when asked to; end when the parent has gone.
+
+        The parent takes them for running then. A mover that ends again at once, for the same reason
+        as before, is as it was at the last look: so what is so is said once more.
+        """
         while commands.read(1024):
             movers.restart()
+            self._last = None
         self.stop()
         threading.Event().wait(ORPHAN_GRACE_S)
         os._exit(1)

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from adapter.format import progress as progress_format
 from adapter.format.progress import CopyProgress
 from adapter.format.record_headers import headers_of
-from adapter.ledger.failures import explain
+from adapter.ledger.failures import TOPIC_MISSING, explain
 from adapter.ledger.kafka_reader import passes, watermarks
 from adapter.ledger.kafka_settings import LastError
 from adapter.movers.errors import Doubtful
@@ -169,14 +169,16 @@ class Committed:
         return False
 
     def is_new(self, topic: str, least: int) -> bool:
-        """Whether a topic that exists was never written, not even what was aborted or trimmed.
+        """Whether a topic was never written, as Kafka says: not even what was aborted or trimmed.
 
-        least: how many partitions it must have.
+        least: how many partitions it must have; with 0 a topic that does not exist is new too.
         """
-        partitions = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic].partitions
-        if len(partitions) < least:
+        found = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic]
+        if len(found.partitions) < least:
             return False
-        return all(self.bounds(topic, one)[1] == 0 for one in partitions)
+        if found.error is not None and found.error.code() not in TOPIC_MISSING:
+            return False  # Kafka does not say, as of a topic that this user may not describe
+        return all(self.bounds(topic, one)[1] == 0 for one in found.partitions)
 
     def partitions(self, topic: str) -> int:
         """Say how many partitions a topic has; 0 if it does not exist."""

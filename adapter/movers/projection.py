@@ -111,4 +111,10 @@ class ParkableProjection(Projection, Protocol):
         """Return one of these topics to which a record is copied, or ""."""
 
     def is_unwritten(self, topic: str) -> bool:
-        """Whether nothing was ever written to a topic."""
+        """Whether nothing was ever written to a topic that refused what was sent to it."""
+
+    def is_new(self, topic: str) -> bool:
+        """Whether nothing was ever written to a topic that settle() could not create.
+
+        It may exist all the same, and hold copies. Asks Kafka; raises Doubtful.
+        """

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 
 from confluent_kafka import Message
 
+from adapter.format import names
 from adapter.format import progress as progress_format
 from adapter.format.progress import NOWHERE, CopyProgress
 from adapter.format.schemas import UnreadableError
@@ -156,12 +157,12 @@ def seq_of(decoder: RecordDecoder, record: Message) -> int | None:
 def check_ledger_is_there(settings: MoverSettings) -> None:
     """Refuse a queue manager whose ledger is gone while its other topics hold records.
 
-    Raises LedgerMismatch, LedgerUnavailable. To be called before the ledger's topic is created.
+    What others have sent to it says nothing of a ledger. Raises LedgerMismatch, LedgerUnavailable.
+    To be called before the ledger's topic is created.
     """
     ledger = settings.ledger.topic
-    beginning = ledger.removesuffix("ledger")
     with _reading(settings) as committed:
-        ours = [topic for topic in committed.topics() if topic.startswith(beginning)]
+        ours = [one for one in committed.topics() if names.is_own(one, settings.queue_manager)]
         if ledger in ours and not committed.is_new(ledger, 1):
             return
         others = [one for one in ours if one != ledger and not committed.is_new(one, 0)]

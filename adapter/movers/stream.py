@@ -22,7 +22,7 @@ from adapter.format.descriptor import HEADER, DescriptorReader
 from adapter.format.movable import Movable, decode_copies
 from adapter.format.progress import Parked
 from adapter.movers.batch import CopyBatch
-from adapter.movers.progress import never_written, topics_like
+from adapter.movers.progress import ever_written, never_written, topics_like
 from adapter.movers.projection import OnDelivery
 from adapter.movers.recorded import seq_of
 from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
@@ -57,6 +57,8 @@ class Stream:
         self._written: set[str] = set()
         """Queues that were written to: those whose topics are made then have them."""
         self._missing: list[TopicSpec] = []
+        self._new: set[str] = set()
+        """Topics of queues that the ledger has defined in this term: nothing was copied to them."""
         self._last_topic = ""
         self._descriptors = DescriptorReader()
         self._decoder = RecordDecoder()
@@ -79,6 +81,7 @@ class Stream:
         self._names.clear()
         self._written.clear()
         self._missing.clear()
+        self._new.clear()
 
     def open(self) -> None:
         self._topics.ensure([self._progress])
@@ -115,8 +118,10 @@ class Stream:
         if isinstance(change, QueueDefined):
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
+            topic = self._topic(change.name)
+            self._new.add(topic)
             if not _is_made_late(change.name):
-                self._missing.append(queue_spec(self._topic(change.name), LANES))
+                self._missing.append(queue_spec(topic, LANES))
 
     def settle(self) -> dict[str, str]:
         """See the port: the topics of queues that were defined together are created together."""
@@ -173,6 +178,9 @@ class Stream:
     def is_unwritten(self, topic: str) -> bool:
         """See the port. One with fewer lanes was made in the place of ours."""
         return never_written(self._settings, topic, LANES)
+
+    def is_new(self, topic: str) -> bool:
+        return topic in self._new or not ever_written(self._settings, [topic])
 
     def last_topic(self) -> str:
         return self._last_topic

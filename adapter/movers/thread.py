@@ -61,19 +61,29 @@ class MoverThread:
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
         self._running: tuple[RunningMover, ...] = ()
-        self._changing = threading.Lock()
+        self._changing = threading.RLock()
+        """A stop waits for a restart, and ends what that has started."""
+        self._is_stopped = False
         self._ended = threading.Event()
 
     def start(self) -> None:
         """Start copying, or start again; does not wait for Kafka."""
-        self.stop()
         with self._changing:
+            self.stop()
+            self._is_stopped = False
             self._ended.clear()
             self._running = tuple(map(self._start, PROJECTIONS))
 
     def restart(self) -> None:
-        """Start those movers again that have ended by themselves; the others go on."""
+        """Start those movers again that have ended by themselves, or all if there are none; none if
+        they were stopped.
+        """
         with self._changing:
+            if self._is_stopped:
+                return
+            if not self._running:
+                self.start()
+                return
             self._ended.clear()
             self._running = tuple(
                 self._start(make) if one.failure else one
@@ -83,6 +93,7 @@ class MoverThread:
     def stop(self) -> None:
         """End after the transactions that are open; twice is no error."""
         with self._changing:
+            self._is_stopped = True
             for one in self._running:
                 one.stop()
             for one in self._running:

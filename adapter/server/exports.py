@@ -136,7 +136,8 @@ class ExportService:
         assert self._accept is not None
         loop = asyncio.get_running_loop()
         dial = partial(client_of, loop, self._accept, self._owner.name, APPLICATION)
-        self._exporters[export.name] = Exporter(export, dial, self._topics)
+        before = self._exporters.get(export.name)  # as it is defined now: others are forgotten
+        self._exporters[export.name] = Exporter(export, dial, self._topics, before)
         self._ended.pop(export.name, None)
 
 

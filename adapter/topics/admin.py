@@ -4,6 +4,7 @@ How they must be, specs say. This module knows topics and settings; it must not 
 to them.
 """
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -21,6 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 from msgspec import structs
 
+from adapter.ledger.answers import answer_of
 from adapter.ledger.failures import Failure, classify, describe, error_of, explain
 from adapter.ledger.kafka_settings import LOG, RECONNECTS, RECONNECTS_AT_ONCE, LastRefusal
 from adapter.topics.specs import AT_LEAST, EXACT, TopicSettings, TopicSpec
@@ -53,6 +55,7 @@ REFRESH_MS = 2000
 """A request waits for the controller. A Kafka whose brokers are fenced names none, and librdkafka
 asks for it once, and then with its next look at the brokers, which is five minutes later of itself.
 It looks at the topics then that it knows by name, and is not to make one again that is deleted."""
+COUNTS = re.compile(r" has ([0-9]+) partitions and needs ([0-9]+)")
 POLL_S = 0.05
 SPARE_S = 5.0
 """The client times its requests by itself, and somewhat late."""
@@ -112,7 +115,8 @@ class TopicAdmin:
             return
         problems = self._problems(specs, time.monotonic() + self._settings.timeout_s)
         if problems:
-            instead = " and ".join(sorted({spec.instead for spec in specs}))
+            wrong = {problem.partition(" has ")[0] for problem in problems}
+            instead = " and ".join(sorted({one.instead for one in specs if one.name in wrong}))
             raise TopicError(
                 f"topics on {self._servers} have wrong settings: {'; '.join(problems)}. "
                 f"{remedies(problems)}, or {instead}"
@@ -316,18 +320,8 @@ class TopicAdmin:
         return found
 
     def _result(self, future: Future[Any]) -> Any:
-        """Wait for an answer. KafkaException says why it did not come: _TIMED_OUT, or the broker's.
-
-        The future keeps its own exception. If that one were raised, its traceback would hold the
-        frames that hold the future, and the client would live until a garbage collection.
-        """
-        try:
-            failure = future.exception(self._settings.timeout_s + SPARE_S)
-        except TimeoutError as error:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error
-        if isinstance(failure, KafkaException):
-            raise KafkaException(*failure.args)
-        return future.result()
+        """Wait for an answer; see answer_of()."""
+        return answer_of(future, self._settings.timeout_s + SPARE_S)
 
     def _timeouts(self) -> dict[str, float]:
         return {
@@ -372,7 +366,14 @@ def remedies(problems: Iterable[str]) -> str:
     """Say how to correct what is wrong with topics. problems: as check and problems word them."""
     text = "; ".join(problems)
     found = []
-    if " partitions and needs " in text:
+    counts = [(int(has), int(needs)) for has, needs in COUNTS.findall(text)]
+    few = sorted({needs for has, needs in counts if has < needs})
+    if few:
+        numbers = " and ".join(map(str, few))
+        found.append(
+            f"add the partitions that are missing (kafka-topics --alter --partitions {numbers})"
+        )
+    if any(has > needs for has, needs in counts):
         found.append(
             "Kafka cannot take partitions away: delete the topic (kafka-topics --delete) if its "
             "records are not needed, and mqk creates it again"
@@ -392,13 +393,18 @@ def setting_problems(
     problems = []
     for key, value in wanted.items():
         have = effective.get(key, "")
-        if key in spec.tunable or have == value:
+        if key in spec.tunable or _parts(have) == _parts(value):
             continue
         if key in AT_LEAST and have.isdigit() and int(have) >= int(value):
             continue
         if key in EXACT or key in AT_LEAST:
             problems.append(f"{spec.name} has {key}={have} and needs {value}")
     return problems
+
+
+def _parts(value: str) -> set[str]:
+    """Return what a setting lists; one that is no list has itself alone."""
+    return {part.strip() for part in value.split(",")}
 
 
 def settings_for(

@@ -249,10 +249,15 @@ class MemoryTopics:
 
     def check(self, topic: str, *records: UnwrittenRecord) -> None:
         """See whether a topic takes records. Raises as append()."""
+        for error in self.unfit(topic, *records):
+            raise error
+
+    def unfit(self, topic: str, *records: UnwrittenRecord) -> list[UnfitRecordError]:
+        """Return which of some records a topic does not take. Raises TopicAbsentError."""
         with self._changed:
             found = self._topic(topic)
-            for at, record in enumerate(records):
-                _check(topic, found, at, record)
+            errors = (_unfit(topic, found, at, record) for at, record in enumerate(records))
+            return [one for one in errors if one is not None]
 
     def _topic(self, topic: str) -> PartitionedTopic:
         found = self._topics.get(topic)
@@ -261,16 +266,19 @@ class MemoryTopics:
         return found
 
 
-def _check(name: str, topic: PartitionedTopic, at: int, record: UnwrittenRecord) -> None:
+def _unfit(
+    name: str, topic: PartitionedTopic, at: int, record: UnwrittenRecord
+) -> UnfitRecordError | None:
     if record.partition >= len(topic.ends):
-        raise UnfitRecordError(
+        return UnfitRecordError(
             f"topic {name} has no partition {record.partition}", at, is_too_long=False
         )
     size = sum(len(header) + len(value or b"") for header, value in record.headers)
     size += len(record.key or b"") + len(record.value or b"")
     if size > topic.record_bytes:
         text = f"a record of topic {name} has {topic.record_bytes} bytes at most, and not {size}"
-        raise UnfitRecordError(text, at, is_too_long=True)
+        return UnfitRecordError(text, at, is_too_long=True)
+    return None
 
 
 def _partition(topic: PartitionedTopic, record: UnwrittenRecord) -> int:

@@ -6,6 +6,10 @@ guessed from the nearest message whose offset is known, and what is found there 
 It is too far only where numbers are missing, in what was restored from a backup: then the message
 lies between, and is found by halving.
 
+What is known of offsets is of one topic, and a topic can be made again under its name, with other
+offsets. So what is known only says where to look first: where that leads behind the message, or to
+nothing, all of it is forgotten, and the message is looked for between the partition's bounds.
+
 A record that is no copy of a message was written by another program, or was damaged. It is passed
 over, with a line in the log: a message whose copy it was is missing, and is refused as such.
 """
@@ -69,8 +73,16 @@ class Points:
         self._offsets = array("q")
 
     def add(self, seq: int, offset: int) -> None:
-        """Remember a message's offset, unless one near it is known."""
+        """Remember a message's offset, unless one near it is known.
+
+        What cannot be on one topic with it is forgotten: it was of an earlier topic of the name.
+        """
         at = bisect_right(self._seqs, seq)
+        if at and self._offsets[at - 1] + (self._seqs[at - 1] < seq) > offset:
+            del self._seqs[:at], self._offsets[:at]
+            at = 0
+        if at < len(self._seqs) and offset >= self._offsets[at]:
+            del self._seqs[at:], self._offsets[at:]
         if at and seq - self._seqs[at - 1] < STRIDE:
             return
         self._seqs.insert(at, seq)
@@ -151,13 +163,14 @@ class Cursor(PartitionConsumer):
 
     def read(self, place: Partition, seq: int, count: int) -> Page:
         try:
-            return self._read_as_trimmed(place, seq, count)
+            return self._read_where_it_is(place, seq, count)
         except KafkaException as error:
             self._next = 0
             self._firsts.pop(place, None)
             raise self._failure(place, seq, error) from error
 
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
+        self._next = 0  # the topic may be another one of its name since the last read
         try:
             self._go_to(place, seq)
             while (found := self._poll_copy()) is not None:
@@ -175,6 +188,7 @@ class Cursor(PartitionConsumer):
     def blocks(self, place: Partition, seq: int, through: int) -> Iterator[list[Message]]:
         shown = seq - 1
         until_s = time.monotonic() + SHOWN_S
+        self._next = 0  # the topic may be another one of its name since the last read
         try:
             self._go_to(place, seq)
             while True:
@@ -233,15 +247,25 @@ class Cursor(PartitionConsumer):
             self._next = 0
             self._consumer.unassign()
 
-    def _read_as_trimmed(self, place: Partition, seq: int, count: int) -> Page:
-        """Read, once more if the place to begin at has been deleted since it was known."""
+    def _read_where_it_is(self, place: Partition, seq: int, count: int) -> Page:
+        """Read on; once more, by a jump, if numbers are missing where the consumer stood.
+
+        The records there may have been deleted, or be of another topic of that name by now. Else
+        numbers are missing only in what was restored from a backup, which is read twice then.
+        """
+        stood = self._stands_before(place, seq)
         try:
-            return self._read(place, seq, count)
-        except KafkaException as error:
-            if error_of(error).code() not in BEYOND or place not in self._firsts:
+            page = self._read(place, seq, count)
+            if not stood or page.through - seq + 1 == len(page.messages):
+                return page
+        except MessageMissingError:
+            if not stood:
                 raise
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND:
+                raise
+            self._forget(place)
         self._next = 0
-        del self._firsts[place]
         return self._read(place, seq, count)
 
     def _read(self, place: Partition, seq: int, count: int) -> Page:
@@ -268,9 +292,38 @@ class Cursor(PartitionConsumer):
 
     def _go_to(self, place: Partition, seq: int) -> None:
         """Let the consumer stand at a message, or not far before it."""
-        if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
+        if self._stands_before(place, seq):
             return
-        low, high = self._points.setdefault(place, Points()).around(seq)
+        if place in self._firsts or place in self._points:
+            if self._jump_as_known(place, seq):
+                return
+            self._forget(place)
+        self._jump(place, seq)
+
+    def _stands_before(self, place: Partition, seq: int) -> bool:
+        """Whether the consumer stands at a message, or not far before it, as far as is known."""
+        is_here = place == self._place and self._next > 0
+        return is_here and 0 <= seq - self._next <= self._read_on
+
+    def _jump_as_known(self, place: Partition, seq: int) -> bool:
+        """Jump, and return whether that led to a message or before it: what is known is right."""
+        try:
+            self._jump(place, seq)
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND:
+                raise
+            return False
+        return 0 < self._next <= seq
+
+    def _forget(self, place: Partition) -> None:
+        """Forget what is known of offsets: records were deleted, or the topic is another one."""
+        self._next = 0
+        self._firsts.pop(place, None)
+        self._points.pop(place, None)
+
+    def _jump(self, place: Partition, seq: int) -> None:
+        """Let the consumer stand at or before a message by what is known, if it is there at all."""
+        low, high = self._points_of(place).around(seq)
         first = self._first(place)
         if low is None or low[1] < first:
             low = seq, first
@@ -296,6 +349,12 @@ class Cursor(PartitionConsumer):
         self._left.appendleft(message)
         self._next = seq if chunk == 0 else seq + 1  # within a message comes the next one
         return self._next, message.offset() or 0
+
+    def _points_of(self, place: Partition) -> Points:
+        points = self._points.get(place)
+        if points is None:  # never, or another cursor has forgotten them
+            points = self._points[place] = Points()
+        return points
 
     def _first(self, place: Partition) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
@@ -342,7 +401,7 @@ class Cursor(PartitionConsumer):
                 continue
             message, at = found
             if len(record.value() or b"") == len(message.body):  # it is one record
-                self._points[self._place].add(at.seq, record.offset() or 0)
+                self._points_of(self._place).add(at.seq, record.offset() or 0)
             return paged(message, at)
 
 

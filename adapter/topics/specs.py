@@ -113,7 +113,9 @@ def queue_spec(name: str, lanes: int) -> TopicSpec:
     """A queue's topic: one partition for each lane, stamped with put times."""
     if not 1 <= lanes <= LANES:
         raise ValueError(f"{name}: a queue has 1 to {LANES} lanes, not {lanes}")
-    return TopicSpec(name=name, partitions=lanes, settings={**KEPT, **ANY_TIME})
+    instead = "delete the queue and define it again, which has another topic then"
+    settings = {**KEPT, **ANY_TIME}
+    return TopicSpec(name=name, partitions=lanes, settings=settings, instead=instead)
 
 
 def events_spec(name: str, settings: TopicSettings) -> TopicSpec:

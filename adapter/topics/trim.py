@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from adapter.format import names
+from adapter.ledger.answers import answer_of
 from adapter.ledger.failures import error_of, explain
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS
 from adapter.topics.decoder import RecordDecoder
@@ -84,14 +85,12 @@ class KafkaTrimmer:
         futures = admin.delete_topics(sorted(ended), **timeouts) if ended else {}
         for topic, future in futures.items():
             try:
-                future.result(2 * ANSWER_S)
+                answer_of(future, 2 * ANSWER_S)
             except KafkaException as error:
                 if error_of(error).code() == KafkaError.TOPIC_DELETION_DISABLED:
                     disabled.add(topic)
                 elif error_of(error).code() not in GONE:
                     refused[topic] = explain(error, "Delete", topic)
-            except TimeoutError:
-                refused[topic] = "no answer"
             else:
                 trimmed.topics += 1
         left: dict[LaneKey, int] = {}
@@ -141,12 +140,10 @@ class KafkaTrimmer:
         for place, future in futures.items():
             lane = lanes[place.topic, place.partition]
             try:
-                future.result(2 * ANSWER_S)
+                answer_of(future, 2 * ANSWER_S)
             except KafkaException as error:
                 if error_of(error).code() not in GONE:
                     trimmed.undone[lane] = explain(error, "Delete", place.topic)
-            except TimeoutError:
-                trimmed.undone[lane] = "no answer"
             else:
                 first, end = found[lane]
                 trimmed.offsets += end - first

@@ -526,11 +526,12 @@ class Consumer:
 
     def list_topics(self, topic: str = "", timeout: float = 0) -> Any:
         """Say which topics and partitions there are."""
-        found = {topic: [], **self._kafka.topics}
         topics = {
-            name: SimpleNamespace(partitions=dict.fromkeys(range(len(parts))))
-            for name, parts in found.items()
+            name: SimpleNamespace(partitions=dict.fromkeys(range(len(parts))), error=None)
+            for name, parts in self._kafka.topics.items()
         }
+        unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+        topics.setdefault(topic, SimpleNamespace(partitions={}, error=unknown))
         return SimpleNamespace(topics=topics)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from adapter.exports.memory import ExportId, MemoryExports, MemoryExportWriter
-from adapter.exports.port import ExportError
+from adapter.exports.port import ExportError, RecordRefusedError
 from adapter.format import exports as format_exports
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.topics.memory import MemoryTopics
@@ -92,6 +92,10 @@ class FaultyWriter(MemoryExportWriter):
         progress = super().resume()
         self._faulty.end_open(self._ident)
         return progress
+
+    def refusals(self, _records: Sequence[ExportedRecord]) -> Sequence[RecordRefusedError]:
+        """What the topic refuses is known when it is written, as of a record that is too long."""
+        return []
 
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:
         what = self._faulty.watch("write")

@@ -9,14 +9,22 @@ from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.errors import ConnectionBroken, Error, QueueInUse, QueueNotFound
-from adapter.exports import exporter
+from adapter.exports import dead_letters, exporter
 from adapter.exports.exporter import Counts, Export, ExporterEnd, ExportSession, RefusedMessages
+from adapter.exports.memory import MemoryExports, MemoryExportWriter
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format.exports import decode
-from adapter.topics.memory import MemoryTopics
+from adapter.topics.memory import MemoryTopics, UnwrittenRecord
 from tests.support.core import Core
 from tests.support.core_link import channel_on
-from tests.support.export_topics import HIDDEN, LANDED, LOST, UNSHOWN, FaultyExports
+from tests.support.export_topics import (
+    HIDDEN,
+    LANDED,
+    LOST,
+    UNSHOWN,
+    FaultyExports,
+    FaultyWriter,
+)
 
 RECORD_BYTES = 100
 
@@ -372,6 +380,87 @@ def test_several_refused_messages_are_found_one_by_one() -> None:
     assert site.written == ["1"]
     assert site.letters() == [("a", 2110), ("b", 2110)]
     assert site.counts.dead_letters == 2, "those of units that were backed out do not count"
+
+
+@pytest.mark.parametrize("count", [1, 7, 60])
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_many_refused_messages_cost_one_attempt_each(
+    count: int, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one dead letter each: what an attempt has learned is committed before the next one."""
+    letters: list[object] = []
+    put_dead_letter = dead_letters.put_dead_letter
+
+    def put(*arguments: Any) -> None:
+        letters.append(arguments)
+        put_dead_letter(*arguments)
+
+    monkeypatch.setattr(exporter, "put_dead_letter", put)
+    site = Site()
+    good = []
+    for n in range(count):
+        site.put(f"bad {n}", properties={"KafkaToPartition": 7})
+        for other in range(others):
+            good.append(f"good {n} {other}")
+            site.put(good[-1])
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            site.run()
+            break
+        except RecordRefusedError:
+            assert attempts <= count
+    assert site.written == good
+    assert [body for body, _ in site.letters()] == [f"bad {n}" for n in range(count)]
+    assert len(letters) == count == site.counts.dead_letters
+
+
+def test_all_that_one_attempt_learns_is_one_attempt() -> None:
+    """A topic may say of several records at once that it does not take them."""
+    site = Site()
+    site.put("1", "a", "2", "b", "3")
+
+    def refuse(writer: MemoryExportWriter, records: Any, _progress: object) -> None:
+        bad = [at for at, one in enumerate(records) if one.value in (b"a", b"b")]
+        errors = [RecordRefusedError("no", at, is_too_long=True) for at in bad]
+        if errors:
+            errors[0].others = errors[1:]
+            raise errors[0]
+        site.topics.append("T", *(UnwrittenRecord(one.value) for one in records))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FaultyWriter, "write", refuse)
+        with pytest.raises(RecordRefusedError):
+            site.run()
+        site.run()
+    assert site.written == ["1", "2", "3"]
+    assert site.letters() == [("a", 2030), ("b", 2030)]
+
+
+def test_what_is_refused_beforehand_begins_no_transaction_again() -> None:
+    """A topic in memory, as one of Kafka of a partition, says it without being written."""
+    site = Site()
+    site.exports = MemoryExports(site.topics)  # type: ignore[assignment]
+    long = "x" * (RECORD_BYTES + 1)
+    site.put("1", long)
+    site.put("bad", properties={"KafkaToPartition": 7})
+    site.put("no record", properties={"KafkaToPartition": "x"})
+    site.put("2")
+    site.run()
+    assert site.written == ["1", "2"]
+    assert site.letters() == [(long, 2030), ("bad", 2110), ("no record", 2110)]
+    assert site.counts.dead_letters == 3
+
+
+def test_a_message_that_jumps_the_queue_makes_nothing_of_what_was_refused_forgotten() -> None:
+    site = Site()
+    site.client.do(c.AlterQueue("Q", {"msg_delivery_sequence": "PRIORITY"}))
+    site.put("bad", properties={"KafkaToPartition": 7})
+    site.fail(RecordRefusedError)
+    site.put("first", priority=9)
+    site.run()
+    assert (site.written, site.letters()) == (["first"], [("bad", 2110)])
 
 
 def test_a_message_may_wait_until_the_topic_takes_it() -> None:

@@ -9,6 +9,7 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedBatch, FeedStart
 from adapter.feeds import reader as module
+from adapter.feeds import schemas, undecided
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.reader import FeedReader
 from adapter.format.feeds import TopicRecord, message_of
@@ -192,6 +193,36 @@ def test_what_waits_is_bounded_of_each_partition(
     assert reader.figures({}).held_bytes == sum(at.sizes)
     reader.note_taken(0, at.sizes[0])
     assert at.await_bodies(3)[2] == b"waits"
+
+
+def test_what_waits_is_bounded_of_a_partition_that_had_no_leader_at_first(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not assigned cannot be paused: it is when it has a leader again."""
+    monkeypatch.setattr(module, "HELD_BYTES", 4_000)
+    monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
+    monkeypatch.setattr(module, "PAUSES_S", (0.01,))
+    at.feeds.topics.add_partitions("orders", 2)
+    reader = at.start()
+    at.feeds.append("orders", bytes(5_000))
+    at.await_bodies(1)
+    with at.feeds.disturbed.lock:  # the connection breaks, and its leader is away
+        at.feeds.leaderless = {0}
+        at.feeds.disturbed.failure = "Kafka is away"
+    until(lambda: at.state == "retrying")
+    at.feeds.disturbed.failure = ""
+    at.feeds.append("orders", b"1", partition=1)
+    at.await_bodies(2)
+    at.feeds.append("orders", *(bytes(1_000) for _ in range(20)))
+    at.feeds.leaderless = set()
+    until(lambda: at.why == "")
+    at.feeds.append("orders", b"2", partition=1)
+    at.await_bodies(3)
+    until(lambda: at.feeds.consumers[-1].paused == {0})
+    assert [len(one) for one in at.bodies(0)] == [5_000]
+    assert reader.figures({}).held_bytes == sum(at.sizes)
+    reader.note_taken(0, at.sizes[0])
+    assert len(at.await_bodies(23)) == 23
 
 
 def test_what_fails_is_tried_again_where_it_was(
@@ -380,6 +411,33 @@ def test_nothing_is_handed_on_while_the_registry_does_not_answer(
     at.await_bodies(2)
     until(lambda: at.state == "running")
     assert [(one.start, one.next) for one in at.batches] == [(0, 2)]
+
+
+def test_a_partition_with_unknown_schemas_holds_up_no_other(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write to one partition can let that one wait, for some seconds a time."""
+    monkeypatch.setattr(undecided, "AGAIN_S", (0.01,))
+    monkeypatch.setattr(schemas, "SETTLE_S", 1_000.0)
+    at.feeds.topics.add_partitions("orders", 2)
+    unknown = [b"\x00" + number.to_bytes(4, "big") + b"\x02" for number in range(1_000, 1_020)]
+    at.feeds.append("orders", encode(at.feeds, 1), *unknown)
+    at.start(value="AVRO")
+    for number in range(5):
+        at.feeds.append("orders", encode(at.feeds, number), partition=1)
+        at.await_next(1, number + 1)
+    until(lambda: at.feeds.consumers[-1].paused == {0})
+    assert at.state == "retrying"
+    assert "is not registered yet" in at.why
+    assert at.bodies(0) == []
+    monkeypatch.setattr(schemas, "SETTLE_S", 0.0)
+    at.await_next(0, 21)
+    assert [one.code for batch in at.batches for one in batch.messages if one.code] == (
+        [NOT_A_MESSAGE] * 20
+    )
+    until(lambda: at.state == "running")
+    at.feeds.append("orders", encode(at.feeds, 9))
+    at.await_next(0, 22)
 
 
 def test_a_reader_that_waits_for_the_registry_can_be_stopped(at: Reading) -> None:

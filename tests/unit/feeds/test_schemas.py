@@ -7,7 +7,8 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError, SchemaNotFound
 from adapter.feeds import schemas as module
-from adapter.feeds.port import FeedError
+from adapter.feeds.port import FeedError, UnsettledError
+from adapter.feeds.reader import PAUSES_S
 from adapter.feeds.schemas import FeedSchemas
 from adapter.format.feeds import DecodedValue, TopicRecord
 from adapter.registry import codes, topic
@@ -186,6 +187,22 @@ def test_schemas_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(at.decoder._asked) == 3
 
 
+def test_schemas_that_cannot_be_used_push_out_none_that_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "UNUSABLE_MAX", 5)
+    at = Asked()
+    at.decode()
+    at.answers = [SchemaNotFound("no schema", code=codes.NO_SCHEMA)]
+    strange = [record(b"\x00" + number.to_bytes(4, "big") + b"x") for number in range(50, 70)]
+    with pytest.raises(UnsettledError):
+        at.decoder.prepare(strange, AVRO)
+    assert len(at.decoder._unusable) == 5
+    asked = len(at.asked)
+    assert at.decode() is not None
+    assert len(at.asked) == asked
+
+
 def test_without_a_registry_a_feed_waits() -> None:
     with pytest.raises(FeedError, match="set schema_registry of the queue manager"):
         FeedSchemas().prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
@@ -235,3 +252,35 @@ def test_a_schema_that_fails_whatever_way_is_none_that_can_be_used(
     found = Asked().decode()
     assert found is not None
     assert "cannot be used: RecursionError()" in found.why
+
+
+@pytest.mark.parametrize("later_s", [module.AGAIN_S, 3_600.0])
+@pytest.mark.parametrize("asked_before", [1, 3])
+def test_a_schema_that_is_met_again_much_later_may_be_on_its_way_again(
+    later_s: float, asked_before: int
+) -> None:
+    """The feed was paused, or sought past it, before its time was over."""
+    at = Asked(SchemaNotFound("no such schema", "7"))
+    for _ in range(asked_before):
+        with pytest.raises(FeedError, match="not registered yet"):
+            at.decode()
+        at.now_s += 0.5
+    at.now_s += later_s
+    with pytest.raises(FeedError, match="not registered yet"):
+        at.decode()
+    at.now_s += module.SETTLE_S - 1
+    at.answers = []
+    found = at.decode()
+    assert found is not None
+    assert not found.why
+
+
+def test_pauses_between_attempts_do_not_begin_it_anew() -> None:
+    """A schema that is never registered is decided, however long the pauses of a feed get."""
+    at = Asked(SchemaNotFound("no such schema", "7"))
+    with pytest.raises(FeedError, match="not registered yet"):
+        at.decode()
+    at.now_s += max(PAUSES_S) + 5.0
+    found = at.decode()
+    assert found is not None
+    assert "not registered" in found.why

@@ -298,7 +298,7 @@ def test_hostile_bytes_are_headers_or_refused(value: bytes) -> None:
 
 NAME = st.one_of(
     st.sampled_from(["x", "x.2", "x.3", "", "ü", "KafkaHeader", "a.10", *sorted(RESERVED)]),
-    st.text(max_size=4),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=4),
 )
 MARKED = {"mqk-export", "mqk-hops"}
 VALUE = st.none() | st.binary(max_size=4) | st.sampled_from([b"true", b"1", b"\xff", b""])
@@ -336,10 +336,36 @@ def test_what_a_feed_has_read_is_written_as_it_was(
 
 
 def test_a_property_of_each_kind_of_unicode_is_a_header() -> None:
-    assert headers({"\0": "\0", "\U0010ffff": "\U0010ffff"}) == [
-        ("\0", b"\0"),
+    assert headers({"\1": "\0", "\U0010ffff": "\U0010ffff"}) == [
+        ("\1", b"\0"),
         ("\U0010ffff", "\U0010ffff".encode()),
     ]
+
+
+@settings(max_examples=examples(300))
+@given(st.dictionaries(st.text("x\0.2", max_size=5).filter(bool), st.just("1"), max_size=5))
+def test_no_header_has_a_name_that_ends_early(properties: dict[str, Property]) -> None:
+    """The client of Kafka ends it at NUL: it would be another header."""
+    wanted = {name for name in properties if "\0" in name}
+    exact = msgspec.msgpack.encode([(name, b"1") for name in properties])
+    both: list[dict[str, Property]] = [properties, {"KafkaHeaders": exact}]
+    for given_properties in both:
+        if wanted:
+            assert refusal(given_properties).startswith("no header can have the name")
+        else:
+            assert len(headers(given_properties)) == len(properties)
+
+
+@pytest.mark.parametrize("name", ["mqk-export\0", "mqk-hops\0x", "KafkaKey\0"])
+def test_no_program_evades_the_names_that_are_reserved(name: str) -> None:
+    assert refusal({name: b"QM1 E 999"}).startswith("no header can have the name")
+    exact = msgspec.msgpack.encode([(name, b"QM1 E 999")])
+    assert refusal({"KafkaHeaders": exact}).startswith("no header can have the name")
+
+
+def test_a_property_that_is_no_header_may_have_any_name() -> None:
+    assert headers({"a\0b": "1", "x": "2"}, headers="x") == [("x", b"2")]
+    assert headers({"a\0b": "1"}, headers="NONE") == []
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,20 @@ def test_topics_of_two_queue_managers_differ(managers: list[str]) -> None:
     assert len(topics) == 8
 
 
+@FAST
+@given(ANY_NAME, ANY_NAME, ANY_NAME)
+def test_what_others_write_is_no_topic_of_the_queue_managers_own(
+    manager: str, other: str, name: str
+) -> None:
+    kinds = (names.ledger_topic, names.events_topic, names.progress_topic, names.snapshots_topic)
+    own = [kind(manager) for kind in kinds]
+    own += [names.queue_topic(manager, name), names.export_topic(manager, name)]
+    of_others = [names.inbound_topic(manager), names.inbound_topic(manager, other), "orders"]
+    of_others += [kind(other) for kind in kinds if other != manager] + [names.DIRECTORY_TOPIC]
+    assert all(names.is_own(topic, manager) for topic in own)
+    assert not any(names.is_own(topic, manager) for topic in of_others)
+
+
 def test_names_as_they_look() -> None:
     assert names.ledger_topic("QM1") == "mq.QM1.ledger"
     assert names.events_topic("QM1") == "mq.QM1.events"

@@ -55,3 +55,11 @@ def test_progress_of_the_second_version_is_read() -> None:
     value = msgspec.to_builtins(one, builtin_types=(bytes,))
     del value["parked"]["T"]["unwritten"]
     assert progress.decode(b"\x02" + Codec("progress.2").encode(value)[1:]) == one
+
+
+def test_progress_of_the_third_version_is_read() -> None:
+    parked = Parked(3, b"p" * 16, 2, why="no", unwritten=True, defined=False)
+    one = CopyProgress(5, b"o" * 16, 4, parked={"T": parked})
+    value = msgspec.to_builtins(one, builtin_types=(bytes,))
+    del value["parked"]["T"]["deleted"]
+    assert progress.decode(b"\x03" + Codec("progress.3").encode(value)[1:]) == one

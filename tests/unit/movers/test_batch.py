@@ -2,9 +2,26 @@
 
 from typing import Any
 
+import pytest
+
 from adapter.format.copied import Copy
 from adapter.format.movable import Movable
-from adapter.movers.batch import BYTES_MAX, MESSAGES_MAX, PARTITIONS_MAX, CopyBatch
+from adapter.movers.batch import (
+    BYTES_MAX,
+    IN_FLIGHT_MAX,
+    MESSAGES_MAX,
+    PARTITIONS_MAX,
+    CopyBatch,
+)
+from adapter.movers.settings import producer_settings
+from adapter.movers.transactions import Trouble
+from adapter.setting_rows import SETTINGS
+from tests.unit.movers import test_stream
+
+BOUNDS = SETTINGS["max_uncommitted_messages"].bounds
+assert BOUNDS is not None
+UNIT_MAX = BOUNDS[1]
+"""The most messages that a unit may have, by an operator's setting."""
 
 
 class Places:
@@ -69,6 +86,53 @@ def test_a_small_record_is_not_looked_through() -> None:
     assert places.asked == 0
 
 
-def test_the_bounds_stay_below_those_of_the_client() -> None:
-    """librdkafka queues 100,000 messages by default: a transaction and the largest unit fit."""
-    assert MESSAGES_MAX + 10_000 < 100_000
+class BoundedProducer:
+    """Stands for librdkafka, which refuses a record when its buffer is full."""
+
+    def __init__(self) -> None:
+        settings = producer_settings(test_stream.SETTINGS, "id", Trouble(), 3_000)
+        self._most = settings["queue.buffering.max.messages"]
+        self._most_bytes = settings["queue.buffering.max.kbytes"] * 1024
+        self.records = self.size = self.flushes = 0
+
+    def produce(self, size: int) -> None:
+        if self.records == self._most or self.size + size > self._most_bytes:
+            raise BufferError("Local: Queue full")
+        self.records += 1
+        self.size += size
+
+    def flush(self) -> None:
+        self.records = self.size = 0
+        self.flushes += 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("messages", "partitions", "size"),
+    [
+        (UNIT_MAX, 10_000, 200),
+        (UNIT_MAX, 1, 200),
+        (3_000, 3_000, 4 * 1024 * 1024),
+    ],
+    ids=["short ones of many lanes", "of one lane", "long ones"],
+)
+def test_the_largest_unit_never_fills_the_producers_buffer(
+    messages: int, partitions: int, size: int, known: bool
+) -> None:
+    producer = BoundedProducer()
+    places = [("Q", number) for number in range(partitions)]
+    batch = CopyBatch(set(places) if known else set(), producer.flush)
+    for number in range(messages):
+        batch.prepare(places[number % partitions], size)
+        producer.produce(size)
+    assert batch.partitions == set(places)
+
+
+def test_what_fits_is_not_written_early() -> None:
+    """A flush waits for Kafka."""
+    producer = BoundedProducer()
+    places = [("Q", number) for number in range(IN_FLIGHT_MAX)]
+    batch = CopyBatch(set(places), producer.flush)
+    for place in places:
+        batch.prepare(place, 200)
+    assert producer.flushes == 0

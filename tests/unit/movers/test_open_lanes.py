@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import NO_ID, MessageData
@@ -130,3 +131,46 @@ def test_an_end_that_is_no_offset_is_asked_for_again(
     )
     found, unknown = LaneEnds(settings).open_lanes(["T"])
     assert (found, unknown) == ([OpenLane("T", 0, 2, 7)], set())
+
+
+class AnswersNothing(LosesConnections):
+    """A client of Kafka of which one question fails, or is answered too late."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__([2] * 100)
+        self._question = question
+
+    def list_topics(self, *_: object, **__: object) -> SimpleNamespace:
+        if self._question == "list_topics":
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "Failed to get metadata"))
+        return super().list_topics()
+
+    def list_offsets(self, asked: dict[Any, Any], **_: object) -> dict[Any, Future[Any]]:
+        found = super().list_offsets(asked)
+        if self._question == "list_offsets":
+            return dict.fromkeys(asked, Future())
+        if self._question == "refused":
+            refused: Future[Any] = Future()
+            error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+            refused.set_exception(KafkaException(error))
+            return dict.fromkeys(asked, refused)
+        return found
+
+
+@pytest.mark.parametrize("question", ["list_topics", "list_offsets", "refused"])
+@pytest.mark.parametrize("asks", ["all", "one"])
+def test_whatever_is_not_answered_is_a_doubt_in_words(
+    monkeypatch: pytest.MonkeyPatch, question: str, asks: str
+) -> None:
+    """Else the mover would end, or say what a client's object looks like."""
+    monkeypatch.setattr(open_lanes, "admin_client", lambda *_: AnswersNothing(question))
+    monkeypatch.setattr(open_lanes, "LOOK_S", 0.0)
+    monkeypatch.setattr(open_lanes, "ANSWER_S", 0.02)
+    kafka = KafkaCluster("k:9092")
+    settings = MoverSettings(
+        queue_manager="QM1", source=kafka, destination=kafka, topics=TopicSettings.for_brokers(1)
+    )
+    ends = LaneEnds(settings)
+    with pytest.raises(Doubtful, match="asking where lanes end failed: ") as caught:
+        _ = ends.open_lanes(["T"]) if asks == "all" else ends.open_lane("T", 0)
+    assert "KafkaError{" not in str(caught.value)

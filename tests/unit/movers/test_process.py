@@ -1,17 +1,26 @@
 """The handle of the movers' process, where the system starts no process for a while."""
 
+import os
+import queue
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from adapter import launch
 from adapter.movers import process
-from adapter.movers.process import MoverProcess, MoverSettings
+from adapter.movers.process import (
+    MoverChild,
+    MoverProcess,
+    MoverReport,
+    MoverRun,
+    MoverSettings,
+)
 from adapter.movers.settings import KafkaCluster
 from adapter.topics.specs import TopicSettings
+from tests.support.backlog import until
 
 NOWHERE = KafkaCluster("127.0.0.1:1")
 SETTINGS = MoverSettings(
@@ -104,3 +113,85 @@ def test_a_stop_ends_what_a_restart_beside_it_starts(monkeypatch: pytest.MonkeyP
     assert len(SlowRun.made) == 2
     movers.start()
     assert len(SlowRun.made) == 3
+
+
+class EndsAtOnce:
+    """Movers of which one ends whenever it is started, each time for the same reason."""
+
+    made: ClassVar[list["EndsAtOnce"]] = []
+
+    def __init__(self, _settings: MoverSettings) -> None:
+        self.starts = 0
+        self.failures: dict[str, str] = {}
+        self.is_ready, self.holding, self.parked = True, "", {}  # type: ignore[var-annotated]
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        self.starts += 1
+        self.failures = {"stream": "finds no progress"}
+
+    def stop(self) -> None:
+        """It has ended."""
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        return {"stream": {"position": 5, "holding": 1}}
+
+
+class CommandLine:
+    """The standard input of a process: without an end, at which it would end the tests."""
+
+    def __init__(self) -> None:
+        self._lines: queue.Queue[bytes] = queue.Queue()
+
+    def write(self, line: bytes) -> None:
+        self._lines.put(line)
+
+    def flush(self) -> None:
+        """It is read at once."""
+
+    def read(self, _size: int) -> bytes:
+        return self._lines.get()
+
+
+class PipedProcess:
+    """Stands for a process that runs: its two pipes."""
+
+    returncode = None
+
+    def __init__(self, stdin: Any, stdout: Any) -> None:
+        self.stdin, self.stdout = stdin, stdout
+
+    def poll(self) -> None:
+        return None
+
+
+def test_a_mover_that_ends_again_at_once_is_reported_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its figures are what they were at the last look: none of them has changed."""
+    monkeypatch.setattr(process, "MoverThread", EndsAtOnce)
+    monkeypatch.setattr(process, "REPORT_S", 0.001)
+    reports, to_parent = os.pipe()
+    commands = CommandLine()
+    child = MoverChild(os.fdopen(to_parent, "w"))
+    run = MoverRun.__new__(MoverRun)
+    run.state, run._silent, run._failure = MoverReport(), False, ""
+    run._changed = threading.Condition()
+    run.process = PipedProcess(commands, os.fdopen(reports, "rb"))  # type: ignore[assignment]
+    threads = [
+        threading.Thread(target=child.run, args=(SETTINGS, commands), daemon=True),
+        threading.Thread(target=run._keep_state, daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    for starts in range(1, 30):
+        assert run.wait_for(lambda state: bool(state.failures), 10)
+        assert run.failure() == "finds no progress"
+        assert EndsAtOnce.made[0].starts == starts
+        assert run.begin_again()
+        until(lambda starts=starts: EndsAtOnce.made[0].starts > starts)  # type: ignore[misc]
+    child.stop()
+    threads[0].join(10)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from adapter.core.contract.message import MessageData
 from adapter.exports import exporter, exporters
 from adapter.exports.exporters import PAUSE_S_MAX, REFUSED_S_MAX
 from adapter.exports.memory import MemoryExportWriter
+from adapter.exports.port import ExportError
 from adapter.own_clients.client import OwnClient
 from adapter.server import exports as service
 from adapter.testing import TestQueueManager
@@ -201,6 +203,52 @@ def test_an_exporter_without_messages_ends_and_begins_again(
     assert figures(manager)["state"] == "waiting"
     put(manager, b"2")
     assert values(manager, 2) == [b"1", b"2"]
+
+
+def test_figures_are_counted_since_the_export_was_started(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its exporter did meanwhile: it rested, or its connection broke."""
+    monkeypatch.setattr(exporter, "WAITS", 1)
+    monkeypatch.setattr(exporter, "IDLE_MS", 1)
+    monkeypatch.setattr(exporters, "PAUSE_S_MAX", 0.01)
+    manager.topics.add_partitions("results", 3)
+    write = MemoryExportWriter.write
+    failures: list[Exception] = []
+
+    def fail(writer: MemoryExportWriter, records: Any, progress: Any) -> None:
+        if failures:
+            raise failures.pop()
+        write(writer, records, progress)
+
+    monkeypatch.setattr(MemoryExportWriter, "write", fail)
+    threads = manager.connect()
+
+    def rests() -> bool:
+        return "mqk exporter" not in {one.application for one in threads.connections()}
+
+    def counts_letters(number: int) -> bool:
+        return bool(figures(manager)["dead_letters"] == number)
+
+    for number in range(6):
+        partition = number % 3
+        if number % 2:
+            failures.append(ExportError("the connection broke"))
+        put(manager, b"%d" % number, properties={"KafkaToPartition": partition})
+        put(manager, b"bad", properties={"KafkaToPartition": 77})
+        await_that(partial(counts_letters, number + 1))
+        await_that(rests)
+        found = figures(manager)
+        assert found["records"] == number + 1
+        assert found["bytes"] == number + 1
+        assert found["failures"] == (number + 1) // 2
+        assert found["ends"] == {at: (number - at) // 3 + 1 for at in range(min(number, 2) + 1)}
+    threads.close()
+    with manager.connect() as qm:
+        qm.alter_object("export", "E", refused="WAIT")
+    put(manager, b"last")
+    values(manager, 7)
+    await_that(lambda: figures(manager)["records"] == 1)
 
 
 def test_an_exporter_that_ends_unexpectedly_is_started_again(

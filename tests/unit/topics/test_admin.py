@@ -18,6 +18,7 @@ from adapter.topics.specs import (
     directory_spec,
     events_spec,
     ledger_spec,
+    progress_spec,
     queue_spec,
 )
 
@@ -71,7 +72,7 @@ def test_operators_choose_how_long_events_are_kept() -> None:
 
 
 def test_finding_users_7_the_remedy_is_one_that_works() -> None:
-    partitions = "q has 1 partitions and needs 10"
+    partitions = "q has 11 partitions and needs 10"
     assert "delete the topic (kafka-topics --delete)" in remedies([partitions])
     assert "kafka-configs" not in remedies([partitions])
     assert remedies(["q has retention.ms=5 and needs -1"]) == "Change the settings (kafka-configs)"
@@ -79,6 +80,36 @@ def test_finding_users_7_the_remedy_is_one_that_works() -> None:
     assert both.startswith("Kafka cannot take partitions away")
     assert both.endswith(", and change the settings (kafka-configs)")
     assert "kafka-reassign-partitions" in remedies(["q has replication 1 and needs 3"])
+
+
+@pytest.mark.parametrize("has", range(1, 14))
+def test_the_remedy_for_partitions_deletes_nothing_that_can_be_kept(has: int) -> None:
+    """Missing ones are added; only those that are too many cannot be taken away."""
+    said = remedies([f"q has {has} partitions and needs 10"])
+    assert ("kafka-topics --alter --partitions 10" in said) == (has < 10)
+    assert ("kafka-topics --delete" in said) == (has > 10)
+
+
+def test_what_to_do_instead_is_of_the_topics_that_are_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admin, "admin_client", lambda *_: None)
+    topics = TopicAdmin("k:9092", SETTINGS)
+    wrong = "mq.QM1.q.A has retention.ms=5 and needs -1"
+    monkeypatch.setattr(topics, "_problems", lambda *_: [wrong])
+    with pytest.raises(TopicError) as caught:
+        topics.check([ledger_spec("mq.QM1.ledger"), queue_spec("mq.QM1.q.A", 10)])
+    assert str(caught.value).endswith(
+        "Change the settings (kafka-configs), or delete the queue and define it again, which has "
+        "another topic then"
+    )
+
+
+@pytest.mark.parametrize("have", ["compact,delete", "delete,compact", "delete, compact"])
+def test_a_setting_that_is_a_list_has_no_order(have: str) -> None:
+    assert problems(progress_spec("p", 2), cleanup_policy=have) == []
+    assert problems(progress_spec("p", 2), cleanup_policy="delete") != []
+    assert problems(queue_spec("q", 10), cleanup_policy=have) != []
 
 
 def test_finding_reliability_section_4_a_wrong_password_is_called_one(

@@ -113,7 +113,11 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
         raise InvalidOption("give deliver_after or deliver_at, and not both")
     if fields.get("expiry_s") is not None and fields.get("expires_at") is not None:
         raise InvalidOption("give expiry_s or expires_at, and not both")
-    return message if header is None else _with_header(message, header)
+    if header is None:
+        return message
+    if "format" in fields:  # what a program says itself is refused, and what it got is cut
+        a.as_dead_letter(structs.replace(header, format=message.format))
+    return _with_header(message, header)
 
 
 def on_its_way(message: Message) -> core.MessageData | None:

@@ -109,6 +109,20 @@ class LedgerFrom:
         pass
 
 
+class ReadStream:
+    """A stream whose entries are read by their numbers. (A compiled one lets no method be set.)"""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.stream = Stream(SETTINGS)
+        self._ledger = ledger
+
+    def read(self, payload: bytes) -> list[list[Movable]]:
+        return [self._ledger.records[int(payload)]]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
 class ParkingPlace:
     """Parking of a stream whose surroundings are stood for."""
 
@@ -119,11 +133,15 @@ class ParkingPlace:
         monkeypatch.setattr(stream, "never_written", kafka.never_written)
         monkeypatch.setattr(stream, "ever_written", kafka.ever_written, raising=False)
         self.ledger = ledger
-        self.projection = Stream(SETTINGS)
-        monkeypatch.setattr(self.projection, "read", lambda payload: [ledger.records[int(payload)]])
+        read = ReadStream(ledger)
+        self.projection = read.stream
         self.writer = NotedWriter(CopyProgress(copied - 1, OWNER, copied - 1))
         self.parking = Parking(
-            SETTINGS, self.projection, cast("Any", self.writer), ledger.reader, threading.Event()
+            SETTINGS,
+            cast("Any", read),
+            cast("Any", self.writer),
+            ledger.reader,
+            threading.Event(),
         )
         no_lanes: Any = self.parking._open_lanes
         monkeypatch.setattr(no_lanes, "end", lambda *_: set())

@@ -101,9 +101,10 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if there is a C compiler
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
+# Behind in rank what may run beside them: the compiler is not, as it is one process that is waited for.
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
-	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(AT_ONCE) $(ON_COMPILED)
-	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-100
+	nice -n 5 $(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(AT_ONCE) $(ON_COMPILED)
+	PYTHONPATH=$(COMPILED):. nice -n 5 $(BIN)/python -P -m tests.simulation 61-100
 
 compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code; exit 1 if one is not found
 	$(BIN)/python -m tests.compiled.bugs

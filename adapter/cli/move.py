@@ -7,6 +7,8 @@ got. If it has gone before it is removed, or is not to be had, the unit's backou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -106,11 +108,11 @@ def move_unit(
     goes on. If a message cannot be removed that was put, because another program got it, it has
     expired, or the unit is full, the unit is backed out, and they are moved one by one.
     """
-    moved = 0
+    moved, leads = 0, cache(partial(leads_on, qm, target))
     with qm.unit() as unit:
         for message in islice(source.browse(**ids), wanted):
             try:
-                _put(qm, target, message, unit, header)
+                _put(qm, target, message, unit, header, leads)
             except LOST:
                 raise
             except UnitTooLarge as problem:
@@ -148,11 +150,11 @@ def move_one_by_one(
 
     A message that has gone before it is removed is left out: its unit has got nothing.
     """
-    moved = 0
+    moved, leads = 0, cache(partial(leads_on, qm, target))
     try:
         for message in source.browse(**ids):
             with qm.unit() as unit:
-                _put(qm, target, message, unit, header)
+                _put(qm, target, message, unit, header, leads)
                 is_removed = message.remove(unit)
                 if not is_removed:
                     unit.backout()
@@ -170,32 +172,27 @@ def _put(
     message: BrowsedMessage,
     unit: adapter.Unit,
     header: dict[str, Any],
+    leads: Callable[[], bool],
 ) -> None:
     """Put by name, which refuses a model queue: the queue that it makes may end with the command,
     and the messages with it. A message of a transmission queue keeps where it goes, or goes where
-    a remote queue says. Raises InvalidValue.
+    a remote queue says. leads: asks whether the target leads on. Raises InvalidValue.
     """
     way = on_its_way(message)
     if way is not None:
-        _check_way(qm, target, message, way)
-    qm.put(
-        target,
-        message,
-        unit=unit,
-        **as_it_was_put(message),
-        **header,
-    )
+        _check_way(target, message, way, leads)
+    qm.put(target, message, unit=unit, **as_it_was_put(message), **header)
 
 
 def _check_way(
-    qm: adapter.Connection, target: str, message: BrowsedMessage, way: MessageData
+    target: str, message: BrowsedMessage, way: MessageData, leads: Callable[[], bool]
 ) -> None:
     """Refuse to put a message of a transmission queue where it would lose what it is sent by."""
     to, said = way.transmission, f"message {message.message_id.hex()}"
     if way.msmq is not None or way.broker is not None:
         text = f"{said} is sent by MSMQ or Service Broker, and can go by no other queue"
         raise InvalidValue(text, target)
-    if to is not None and not leads_on(qm, target):
+    if to is not None and not leads():
         raise InvalidValue(
             f"{said} is for queue {to.queue} of queue manager {to.queue_manager}, which queue "
             f"{target} would not keep: name a transmission queue, or a remote queue",

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter.cli import move
 from adapter.cli.move import move_unit
+from adapter.client import acting
 from adapter.client.browse import BrowsedMessage
 from adapter.client.conversion import on_its_way
 from adapter.core.contract.details import Details
@@ -125,6 +127,27 @@ def test_a_message_of_a_transmission_queue_is_moved_nowhere_where_its_way_is_los
     queues.alter_object("remote", "OTHER", transmission_queue="Y")
     assert at("move", "X", "OTHER").status == 0
     assert on_the_way(queues, "Y").transmission == Transmission("OTHER", "FAR")
+
+
+def test_whether_the_target_leads_on_is_asked_once_for_each_unit(
+    at: Mqk, queues: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("X", "Y"):
+        queues.define_queue(name, usage="XMITQ")
+    to: dict[str, Any] = {"remote_name": "FAR.Q", "remote_queue_manager": "FAR"}
+    queues.define_object("remote", "R", transmission_queue="X", **to)
+    for body in "abcde":
+        queues.put("R", body)
+    asked: list[str] = []
+
+    def ask(qm: adapter.Connection, queue: str) -> bool:
+        asked.append(queue)
+        return acting.leads_on(qm, queue)
+
+    monkeypatch.setattr(move, "leads_on", ask)
+    assert at("move", "X", "Y", "--unit-size", 2).status == 0
+    assert asked == ["Y"] * (1 + 3), "at the start, and for each unit"
+    assert bodies(queues, "Y") == [b"a", b"b", b"c", b"d", b"e"]
 
 
 def test_some_are_moved(at: Mqk, queues: adapter.Connection) -> None:

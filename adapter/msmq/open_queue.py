@@ -258,10 +258,8 @@ class OpenMessageQueue(QueuePermissions, Closing):
         if cursor is not None:
             self._check_cursor(cursor, handle)
             command.cursor = cursor.number
-        formatter, unread = (
-            self._formatter,
-            self._filter.unread(),
-        )  # before the message is removed: nothing may fail behind that
+        # Before the message is removed: nothing may fail behind that.
+        formatter, unread = self._formatter, self._filter.unread()
         request = requests.read_request(handle, command, unit)
         delivered = requests.read(route.channel, request, unit, self.path)
         if delivered is None:

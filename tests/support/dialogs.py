@@ -184,6 +184,19 @@ class Session:
         return found
 
 
+def of_initiator(conversation: bytes, **told: Any) -> BrokerHeader:
+    """Return the header of a message of an initiator elsewhere. told: fields that are others."""
+    usual: dict[str, Any] = {
+        "message_type": b.DEFAULT,
+        "service": ANSWERS,
+        "contract": b.DEFAULT,
+        "from_service": "elsewhere",
+        "from_initiator": True,
+        "from_queue_manager": "QMA",
+    }
+    return BrokerHeader(conversation=conversation, **usual | told)
+
+
 class Afar:
     """A program at another queue manager, whose units arrive one by one."""
 
@@ -197,21 +210,14 @@ class Afar:
     ) -> None:
         """Let the next messages of a dialog arrive: m0, m1, ... padding: blanks behind each."""
         for _ in range(count):
-            header = BrokerHeader(
-                conversation=dialog.encode().ljust(16),
-                sequence=self._sent[dialog],
-                message_type=b.DEFAULT,
-                service=ANSWERS,
-                contract=b.DEFAULT,
-                from_service="elsewhere",
-                from_initiator=True,
-                from_queue_manager="QMA",
-                lifetime_ms=lifetime_ms,
+            header = of_initiator(
+                dialog.encode().ljust(16), sequence=self._sent[dialog], lifetime_ms=lifetime_ms
             )
-            self._arrive(header, f"{dialog}{self._sent[dialog]}" + " " * padding)
+            self.say(header, f"{dialog}{self._sent[dialog]}" + " " * padding)
             self._sent[dialog] += 1
 
-    def _arrive(self, header: BrokerHeader, body: str) -> None:
+    def say(self, header: BrokerHeader, body: str) -> None:
+        """Let a message with any header arrive."""
         number = next(self._units)
         message = MessageData(
             body=body.encode(),

@@ -317,9 +317,7 @@ class Conversations:
         self.by_side: dict[tuple[bytes, bool], bytes] = {}
         """Handles, by conversation and whether it is the initiator's."""
         self.of_service = Counter[str]()
-        """How many there are, by service; below by contract, by queue, and by far
-        service.
-        """
+        """How many there are, by service; below by contract, by queue, and by far service."""
         self.of_contract = Counter[str]()
         self.of_queue = Counter[str]()
         self.of_far_service = Counter[str]()

@@ -59,7 +59,9 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
 
 
 def _answer(qm: QueueManager, command: b.BrokerAwaitEvent) -> Descriptions | None:
-    """Describe the events after a number; None: there are none, nor have been."""
+    """Describe the events after a number, and say whether some are not known any more; None if no
+    event has happened after it, or the command asks where events begin.
+    """
     if command.after < 0:
         return None
     events, kind = qm.broker_events, command.event

@@ -48,9 +48,9 @@ def arrive(
     """Plan the put of a message; returns the name of its queue if nothing can take it, else "".
 
     source: the queue manager that sent it. is_of_kafka: a client of Kafka wrote it, which reaches
-    no queue of a queue manager's own, here or elsewhere, by whatever name. delivered:
-    takes a message that its queue takes. receiver: by whose authorities it is put; None: it needs
-    none. publish: plans the copies of a message for an alias of a topic.
+    no queue of a queue manager's own, here or elsewhere, by whatever name. delivered: takes a
+    message that its queue takes. receiver: by whose authorities it is put; None: it needs none.
+    publish: plans the copies of a message for an alias of a topic.
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")

@@ -9,12 +9,11 @@ import pytest
 
 from adapter.core.attributes.broker import QUEUE, SERVICE
 from adapter.core.contract import broker as b
-from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Refused
 from adapter.format import entries
-from tests.support.dialogs import ANSWERS, ASKS, Afar, Dialogs, Session, done
+from tests.support.dialogs import ANSWERS, ASKS, Afar, Dialogs, Session, done, of_initiator
 
 OWN = "asks", ANSWERS, ""
 """From which service, for which one, and from which queue manager a conversation's messages are."""
@@ -24,13 +23,6 @@ OTHERS = [
     if one != OWN
 ]
 TYPES = [b.DEFAULT, b.ERROR, b.END_DIALOG]
-
-
-class Stranger(Afar):
-    """A program whose messages have any header."""
-
-    def say(self, header: BrokerHeader, body: str = "pay evil") -> None:
-        self._arrive(header, body)
 
 
 def begin(session: Session, handle: bytes, service: str, to: str) -> Reason | None:
@@ -88,17 +80,15 @@ def test_only_the_far_side_reaches_an_endpoint(kind: str, parties: tuple[str, st
     (target,) = at.core.qm.conversations.endpoints.values()
     before = target.state
     source, service, queue_manager = parties
-    header = BrokerHeader(
-        conversation=handle,
+    header = of_initiator(
+        handle,
         sequence=1,
         message_type=kind,
         service=service,
-        contract=b.DEFAULT,
         from_service=source,
-        from_initiator=True,
         from_queue_manager=queue_manager or "QMX",
     )
-    Stranger(at).say(header)
+    Afar(at).say(header, "pay evil")
     assert target.state == before
     assert at.session().receive_all("Answers") == ["one"]
     at.check()
@@ -107,19 +97,11 @@ def test_only_the_far_side_reaches_an_endpoint(kind: str, parties: tuple[str, st
 @pytest.mark.parametrize("is_first", [True, False])
 def test_two_dialogs_of_one_id_that_come_from_two_queue_managers(is_first: bool) -> None:
     at = Dialogs()
-    far = Stranger(at)
+    far = Afar(at)
     far.send("m")
-    header = BrokerHeader(
-        conversation=b"m".ljust(16),
-        sequence=0 if is_first else 1,
-        message_type=b.DEFAULT,
-        service=ANSWERS,
-        contract=b.DEFAULT,
-        from_service="elsewhere",
-        from_initiator=True,
-        from_queue_manager="QMB",
-    )
-    far.say(header)
+    sequence = 0 if is_first else 1
+    header = of_initiator(b"m".ljust(16), sequence=sequence, from_queue_manager="QMB")
+    far.say(header, "pay evil")
     far.send("m")
     assert at.session().receive_all("Answers") == ["m0", "m1"]
 

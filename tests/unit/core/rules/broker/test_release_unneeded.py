@@ -5,13 +5,12 @@ import pytest
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
-from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDefined
 from adapter.core.contract.results import Refused
 from adapter.core.model.broker_queue import HELD, PREFIX
 from adapter.format import entries
-from tests.support.dialogs import ANSWERS, Afar, Dialogs, Session, done
+from tests.support.dialogs import ANSWERS, Afar, Dialogs, Session, done, of_initiator
 
 WAITING = PREFIX + HELD
 
@@ -24,6 +23,20 @@ def ended(session: Session, handle: bytes, *, cleanup: bool = True) -> None:
     session.end(handle, cleanup=cleanup)
     session.commit()
     session.at.core.advance(0)
+
+
+def received_later() -> tuple[Session, bytes]:
+    """Receive what has waited for a service until that was created; the session and the handle of
+    the conversation.
+    """
+    at = Dialogs()
+    session = at.session()
+    handle = session.dialog("order", to="later")
+    session.commit()
+    at.create("later", "Answers")
+    at.core.advance(0)
+    assert session.receive_all("Answers") == ["order"]
+    return session, handle
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -49,13 +62,8 @@ def test_they_go_with_the_last_message(restarts: bool, together: bool) -> None:
 
 
 def test_one_of_a_service_that_exists_or_has_a_route_stays() -> None:
-    at = Dialogs()
-    session = at.session()
-    handle = session.dialog("order", to="later")
-    session.commit()
-    at.create("later", "Answers")
-    at.core.advance(0)
-    assert session.receive_all("Answers") == ["order"]
+    session, handle = received_later()
+    at = session.at
     ended(session, handle)
     assert waiting_queues(at) == ["later"]
     done(at.admin.do(b.BrokerCreate(kinds.ROUTE, "r", {"service": "later", "address": "QM1"})))
@@ -67,13 +75,8 @@ def test_one_of_a_service_that_exists_or_has_a_route_stays() -> None:
 
 
 def test_one_with_a_conversation_stays_so_that_what_it_holds_is_its_own() -> None:
-    at = Dialogs()
-    session = at.session()
-    handle = session.dialog("order", to="later")
-    session.commit()
-    at.create("later", "Answers")
-    at.core.advance(0)
-    assert session.receive_all("Answers") == ["order"]
+    session, handle = received_later()
+    at = session.at
     done(at.drop(kinds.SERVICE, "later"))
     assert waiting_queues(at) == ["later"]
     session.end(handle)
@@ -122,28 +125,13 @@ def test_there_are_as_many_as_there_may_be_queues() -> None:
     at.check()
 
 
-class Stranger(Afar):
-    """A program elsewhere that sends to any service."""
-
-    def say(self, service: str, number: int) -> None:
-        header = BrokerHeader(
-            conversation=number.to_bytes(16, "big"),
-            message_type=b.DEFAULT,
-            service=service,
-            contract=b.DEFAULT,
-            from_service="elsewhere",
-            from_initiator=True,
-            from_queue_manager="QMA",
-        )
-        self._arrive(header, "order")
-
-
 def test_what_comes_from_elsewhere_makes_no_more_and_its_sender_learns_why() -> None:
     at = site(4)
     at.admin.define("QMA", usage="XMITQ")
-    far = Stranger(at)
+    far = Afar(at)
     for number in range(20):
-        far.say(f"mistyped{number}", number)
+        header = of_initiator(number.to_bytes(16, "big"), service=f"mistyped{number}")
+        far.say(header, "order")
     assert waiting_queues(at) == [f"mistyped{number}" for number in range(3)]
     answers = [one.message.broker for one in at.core.qm.queues["QMA"].stored.values()]
     assert [one.message_type for one in answers if one is not None] == [b.ERROR] * 17

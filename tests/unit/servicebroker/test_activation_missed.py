@@ -54,7 +54,7 @@ def site() -> Iterator[tuple[adapter.testing.TestQueueManager, ServiceBroker]]:
         service = ActivationService(own, allow=[READER])
         service.start()
         try:
-            # The service looks again when its wait for events is over, by the queue manager's clock.
+            # The service looks again when its wait is over, by the queue manager's clock.
             until(lambda: service.wait_idle(0.1), lambda: manager.clock.advance(1))
             yield manager, session
         finally:

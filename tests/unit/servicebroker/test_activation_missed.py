@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -23,11 +23,21 @@ def receive_all(session: ServiceBroker, queue: str) -> None:
         seen.extend(row.text for row in rows)
 
 
-def _has_ended(manager: adapter.testing.TestQueueManager, thread: threading.Thread) -> bool:
-    """Let time pass, so that what waits within the queue manager sees that it is to end."""
-    manager.clock.advance(1)
-    thread.join(0.1)
-    return not thread.is_alive()
+def while_time_passes(
+    manager: adapter.testing.TestQueueManager, work: Callable[[], object]
+) -> object:
+    """Do what ends when a wait within the queue manager is over, by its clock; what it returns."""
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+
+    def has_ended() -> bool:
+        manager.clock.advance(1)
+        thread.join(0.1)
+        return not thread.is_alive()
+
+    until(has_ended)
+    return found[0]
 
 
 def send_to_each(session: ServiceBroker, body: str) -> None:
@@ -54,13 +64,10 @@ def site() -> Iterator[tuple[adapter.testing.TestQueueManager, ServiceBroker]]:
         service = ActivationService(own, allow=[READER])
         service.start()
         try:
-            # The service looks again when its wait is over, by the queue manager's clock.
-            until(lambda: service.wait_idle(0.1), lambda: manager.clock.advance(1))
+            assert while_time_passes(manager, lambda: service.wait_idle(20))
             yield manager, session
         finally:
-            stops = threading.Thread(target=service.stop)
-            stops.start()
-            until(lambda: _has_ended(manager, stops))
+            while_time_passes(manager, service.stop)
 
 
 def test_more_events_at_once_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

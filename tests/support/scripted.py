@@ -40,6 +40,7 @@ class Client(asyncio.Protocol):
     def __init__(self, server: ScriptedManager, number: int) -> None:
         self.number = number
         self.budget = Budget()
+        self.is_welcomed = False
         self._server = server
         self._session = ServerSession(server.qm.name)
         self._transport: asyncio.Transport | None = None
@@ -166,6 +167,7 @@ class ScriptedManager:
             version=self.version, queue_manager=self.qm.name, connection=client.number
         )
         client.send(codec.encode(welcome))
+        client.is_welcomed = True
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)

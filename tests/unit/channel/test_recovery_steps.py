@@ -30,7 +30,7 @@ def speaking(server: Loopback) -> Iterator[None]:
 
     def say() -> None:
         for client in list(server.clients.values()):
-            if server.welcomes:  # else the first frame would be no welcome
+            if client.is_welcomed:  # before, the first frame would be no welcome
                 client.send(SERVER_HEARTBEAT)
 
     def speak() -> None:

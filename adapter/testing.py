@@ -49,18 +49,18 @@ from adapter.owner.loop import OwnerLoop
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
-from adapter.server import kafka_wiring
-from adapter.server.bounds import BOUNDS
-from adapter.server.connections import ClientConnections
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.ldap_settings import LdapSettings
-from adapter.server.movers import Movers, NoMovers
-from adapter.server.network import NetworkLink
+from adapter.server.access.ldap_settings import LdapSettings
+from adapter.server.access.token_settings import TokenSettings
+from adapter.server.listen.bounds import BOUNDS
+from adapter.server.listen.connections import ClientConnections
+from adapter.server.listen.tls import TlsSettings
 from adapter.server.server import Server
+from adapter.server.services import kafka_wiring
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import Movers, NoMovers
+from adapter.server.services.network import NetworkLink
+from adapter.server.services.topics import TopicLinks
 from adapter.server.settings import ServerSettings
-from adapter.server.tls import TlsSettings
-from adapter.server.token_settings import TokenSettings
-from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
 from adapter.topics.memory import MemoryTopics

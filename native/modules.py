@@ -88,12 +88,12 @@ SERVER = (
     "adapter/owner/owner.py",
     "adapter/owner/promises.py",
     "adapter/owner/term.py",
-    "adapter/server/audit.py",
-    "adapter/server/connections.py",
-    "adapter/server/frame_budget.py",
-    "adapter/server/mqk/connection.py",
-    "adapter/server/mqk/handler.py",
-    "adapter/server/mqk/progress.py",
+    "adapter/server/access/audit.py",
+    "adapter/server/listen/connections.py",
+    "adapter/server/listen/frame_budget.py",
+    "adapter/server/doors/mqk/connection.py",
+    "adapter/server/doors/mqk/handler.py",
+    "adapter/server/doors/mqk/progress.py",
     "adapter/wire/session.py",
 )
 """What else a put, a get and a commit run through in a queue manager, and copies in its movers."""
@@ -131,7 +131,7 @@ SUBCLASSED = {
     "adapter/owner/client_sink.py": ("ClientSink",),
     "adapter/owner/clock.py": ("Clock",),
     "adapter/owner/loop.py": ("OwnerLoop",),
-    "adapter/server/connections.py": ("ClientConnections",),
+    "adapter/server/listen/connections.py": ("ClientConnections",),
 }
 """Classes that have interpreted subclasses, some in tests: compiled, they must say so."""
 WITHOUT_CYCLES = {

@@ -19,9 +19,9 @@ OF_LIBRARIES = frozenset({"socket.socket", "ldap3.Connection", "httpx.Client", "
 WITH_TLS: Mapping[str, str] = {
     "adapter.channel.link.tcp": "connect(tls=) of threads",
     "adapter.aio.link": "connect(tls=) of tasks",
-    "adapter.server.owner_link": "an owner that announced an address for TLS",
-    "adapter.server.token_checks": "keys at a URL with https",
-    "adapter.server.ldap_users": "a directory with ldaps",
+    "adapter.server.standby.owner_link": "an owner that announced an address for TLS",
+    "adapter.server.access.token_checks": "keys at a URL with https",
+    "adapter.server.access.ldap_users": "a directory with ldaps",
     "adapter.registry.rest": "a schema registry with https",
     "adapter.cli.broker": "a webhook with https",
 }
@@ -32,8 +32,8 @@ WITHOUT: Mapping[str, str] = {
     "adapter.localkafka.ports": "asks which ports of this machine are free",
     "adapter.localkafka.readiness": "asks whether a Kafka of this machine's own has started",
     "adapter.msmq.names": "asks the system for the address of this machine; UDP, nothing is sent",
-    "adapter.server.listener": "listens; asks whether a socket of this machine is in use",
-    "adapter.server.supervisor": "says to systemd that it is ready, by a socket of this machine",
+    "adapter.server.listen.listener": "listens; asks whether a socket of this machine is in use",
+    "adapter.server.process.supervisor": "says to systemd that it is ready; a local socket",
     "adapter.testing": "looks for a free port",
 }
 """Modules that send nothing over a network."""

@@ -23,7 +23,7 @@ from adapter.core.attributes.export import EXPORT
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.object_names import NAME
-from adapter.server.own_schemas import ON_TOPIC
+from adapter.server.services.own_schemas import ON_TOPIC
 from adapter.setting_rows import TOPIC_PATTERN
 
 CONNECT_TIMEOUT_S = 5.0

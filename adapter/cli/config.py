@@ -17,7 +17,7 @@ from adapter import config as configuration
 from adapter.cli import output, settings
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand
-from adapter.server.listener import NotLoopbackError, check_loopback
+from adapter.server.listen.listener import NotLoopbackError, check_loopback
 from adapter.setting_rows import OPTION_PREFIX, OPTIONS, SETTINGS, WITH_PASSWORD, Setting
 from adapter.topics.admin import TopicError, admin_client
 

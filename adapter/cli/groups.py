@@ -8,7 +8,7 @@ import click
 
 from adapter.cli import output
 from adapter.command import failures, options
-from adapter.server import groups
+from adapter.server.access import groups
 
 in_file = click.option(
     "--file",

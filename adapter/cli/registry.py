@@ -21,7 +21,7 @@ from adapter.registry import avro_schema, http, own, topic
 from adapter.registry.log import SCHEMAS
 from adapter.registry.port import Registered, SchemaRegistry
 from adapter.registry.rest import RestRegistry
-from adapter.server.http import REGISTRY
+from adapter.server.monitor.http import REGISTRY
 from adapter.setting_rows import DEFAULT_HTTP_PORT
 
 DEFAULT_URL = f"http://{http.HOST}:{http.PORT}"

@@ -19,7 +19,7 @@ from adapter.command import default_kafka, failures, options
 from adapter.command.grouped import GroupedCommand
 from adapter.config import ConfigError, missing
 from adapter.server import main as server
-from adapter.server.listener import NotLoopbackError, check_loopback
+from adapter.server.listen.listener import NotLoopbackError, check_loopback
 from adapter.server.settings import ServerSettings
 
 

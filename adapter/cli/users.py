@@ -8,7 +8,7 @@ import click
 
 from adapter.cli import output
 from adapter.command import failures, options, streams
-from adapter.server import credentials
+from adapter.server.access import credentials
 
 PASSWORD_LINE_MAX = 10_000
 in_file = click.option(

@@ -38,24 +38,24 @@ from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
-from adapter.server import kafka_wiring
-from adapter.server.bounds import ConnectionBounds
-from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
-from adapter.server.ldap_settings import LdapSettings
-from adapter.server.listener import NotLoopbackError, SocketPathError
-from adapter.server.own_schemas import OwnSchemas
+from adapter.server.access.ldap_settings import LdapSettings
+from adapter.server.access.token_settings import TokenSettings
+from adapter.server.listen.bounds import ConnectionBounds
+from adapter.server.listen.listener import NotLoopbackError, SocketPathError
+from adapter.server.listen.tls import TlsSettings
+from adapter.server.monitor.visitors import Visitors
+from adapter.server.process.supervisor import Supervisor
 from adapter.server.server import START_GRACE_S, Server
+from adapter.server.services import kafka_wiring
+from adapter.server.services.kafka_wiring import KafkaSettings, LedgerError, TopicError
+from adapter.server.services.own_schemas import OwnSchemas
 from adapter.server.settings import ServerSettings
-from adapter.server.supervisor import Supervisor
-from adapter.server.tls import TlsSettings
-from adapter.server.token_settings import TokenSettings
-from adapter.server.visitors import Visitors
 from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from adapter.server.https import HttpsListener, HttpUsers
+    from adapter.server.monitor.https import HttpsListener, HttpUsers
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
@@ -433,8 +433,8 @@ async def _monitor(
     if not settings.registry_port and not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
-    from adapter.server.http import Monitor  # noqa: PLC0415
-    from adapter.server.https import HttpUsers  # noqa: PLC0415
+    from adapter.server.monitor.http import Monitor  # noqa: PLC0415
+    from adapter.server.monitor.https import HttpUsers  # noqa: PLC0415
 
     visitors = Visitors.of(server.connections, checks_authorities=settings.authorities)
     users = HttpUsers(server.name, server.admission, visitors)
@@ -470,7 +470,7 @@ async def serve_registry(
     loopback.
     """
     from adapter.registry import http  # noqa: PLC0415 -- as above
-    from adapter.server.registry_gate import RegistryGate  # noqa: PLC0415
+    from adapter.server.monitor.registry_gate import RegistryGate  # noqa: PLC0415
     from adapter.web import HttpListener  # noqa: PLC0415
 
     application = http.application(registry, RegistryGate(users))
@@ -489,7 +489,7 @@ async def serve_registry(
 
 
 def _https(server: Server, application: web.Application) -> HttpsListener:
-    from adapter.server.https import HttpsListener  # noqa: PLC0415 -- as above
+    from adapter.server.monitor.https import HttpsListener  # noqa: PLC0415 -- as above
 
     tls = server.listener.tls
     assert tls is not None, "http_tls is set"

@@ -30,24 +30,25 @@ from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.parts import OwnerSettings
 from adapter.owner.storage import Storage
-from adapter.server.admission import DEMANDS, Admission, demand
-from adapter.server.audit import AuditTrail
-from adapter.server.commands import COMMAND_QUEUE, CommandService
-from adapter.server.connections import ClientConnections
-from adapter.server.credentials import Credentials
-from adapter.server.figures import ServerFigures, TopicFigures
-from adapter.server.groups import GroupsByUser, UserGroups
-from adapter.server.listener import Listener
-from adapter.server.movers import Movers, MoverWatch
-from adapter.server.mqk.handler import MqkHandler
-from adapter.server.network import Network, NetworkLink
-from adapter.server.passwords import FileThenDirectory, PasswordCheck
-from adapter.server.roles import ServerRoles
+from adapter.server.access.admission import DEMANDS, Admission, demand
+from adapter.server.access.audit import AuditTrail
+from adapter.server.access.credentials import Credentials
+from adapter.server.access.groups import GroupsByUser, UserGroups
+from adapter.server.access.passwords import FileThenDirectory, PasswordCheck
+from adapter.server.access.token_port import TokenCheck
+from adapter.server.access.token_settings import TokenSettings
+from adapter.server.doors.gate import ClientGate
+from adapter.server.doors.mqk.handler import MqkHandler
+from adapter.server.listen.connections import ClientConnections
+from adapter.server.listen.listener import Listener
+from adapter.server.listen.tls import ServerTls
+from adapter.server.process.figures import ServerFigures, TopicFigures
+from adapter.server.services.commands import COMMAND_QUEUE, CommandService
+from adapter.server.services.movers import Movers, MoverWatch
+from adapter.server.services.network import Network, NetworkLink
+from adapter.server.services.topics import TopicLinks, TopicServices
 from adapter.server.settings import ServerSettings
-from adapter.server.tls import ServerTls
-from adapter.server.token_port import TokenCheck
-from adapter.server.token_settings import TokenSettings
-from adapter.server.topics import TopicLinks, TopicServices
+from adapter.server.standby.roles import ServerRoles
 
 START_GRACE_S = 3.0
 """How long a start may go on that was told to stop: what it has begun is soon done, if Kafka
@@ -108,7 +109,7 @@ def _users(settings: ServerSettings) -> PasswordCheck | None:
     if not settings.ldap.server:
         return file
     try:
-        from adapter.server.ldap_users import LdapUsers  # noqa: PLC0415 -- of an extra
+        from adapter.server.access.ldap_users import LdapUsers  # noqa: PLC0415 -- of an extra
     except ImportError as error:
         text = (
             f"ldap_server needs packages that are not installed ({error.name}): install mqk[ldap]"
@@ -121,7 +122,7 @@ def _users(settings: ServerSettings) -> PasswordCheck | None:
 def _tokens(settings: TokenSettings, clock: Clock) -> TokenCheck:
     """Return what checks tokens. Raises StartError."""
     try:
-        from adapter.server.token_checks import TokenChecks  # noqa: PLC0415 -- of an extra
+        from adapter.server.access.token_checks import TokenChecks  # noqa: PLC0415 -- of an extra
     except ImportError as error:
         text = f"jwt_keys needs packages that are not installed ({error.name}): install mqk[jwt]"
         raise StartError(text, "") from error
@@ -177,9 +178,9 @@ class Server:
         self.connections.need_commands = self.need_commands
         self.connections.is_standby = lambda: roles.is_mere_standby
         self.connections.moved_to = lambda with_tls: roles.moved_to(with_tls=with_tls)
-        self.accept = MqkHandler(
-            self.connections, self.admission, audit, clock, self, roles.standbys, kafka
-        ).accept
+        self.gate = ClientGate(self.connections, self.admission, audit, clock, self)
+        """What doors let their clients through."""
+        self.accept = MqkHandler(self.connections, self.gate, roles.standbys, kafka).accept
         """Makes the server's end of a connection; on the event loop's thread."""
         self.listener = Listener(
             self.connections,

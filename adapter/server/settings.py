@@ -11,12 +11,12 @@ from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.owner.parts import HEARTBEAT_S
 from adapter.registry.log import SCHEMAS
-from adapter.server.bounds import BOUNDS, ConnectionBounds
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.ldap_settings import LdapSettings
-from adapter.server.own_schemas import NO_REGISTRY
-from adapter.server.tls import TlsSettings
-from adapter.server.token_settings import TokenSettings
+from adapter.server.access.ldap_settings import LdapSettings
+from adapter.server.access.token_settings import TokenSettings
+from adapter.server.listen.bounds import BOUNDS, ConnectionBounds
+from adapter.server.listen.tls import TlsSettings
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.own_schemas import NO_REGISTRY
 
 
 class ServerSettings(Struct, kw_only=True):

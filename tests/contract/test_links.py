@@ -8,7 +8,7 @@ from adapter.channel.addresses import Address
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.tls import tls_context
-from adapter.server.tls import ServerTls
+from adapter.server.listen.tls import ServerTls
 from tests.contract.link_contract import InProcessEnds, LinkContract, LinkEnds
 from tests.support.certificates import Authority
 

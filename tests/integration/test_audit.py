@@ -16,8 +16,8 @@ import adapter
 from adapter.cli.main import run
 from adapter.core.contract import audit
 from adapter.errors import Error
-from adapter.server import credentials
-from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.access import credentials
+from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from tests.support.backlog import until
 from tests.support.passwords import hash_cheaply

@@ -9,7 +9,7 @@ import pytest
 import adapter
 from adapter import testing
 from adapter.errors import NotAuthorized
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.support.shared_kafka import AnyKafka
 
 

@@ -17,7 +17,7 @@ import adapter
 from adapter import errors as e
 from adapter.channel.numbering import OWN_UNIT
 from adapter.localkafka import free_port
-from adapter.server.http import Readiness
+from adapter.server.monitor.http import Readiness
 from benchmarks.numbered import Judgement, NumberedProgram
 from tests.support.backlog import until
 from tests.support.failing_steps import FAILS

@@ -32,7 +32,7 @@ from adapter.movers.settings import KafkaCluster
 from adapter.network.kafka import KafkaTransport
 from adapter.network.lookup import read_directory
 from adapter.network.port import SentRecord
-from adapter.server.own_schemas import ON_TOPIC
+from adapter.server.services.own_schemas import ON_TOPIC
 from adapter.topics.admin import TopicAdmin
 from adapter.topics.specs import TopicSettings, progress_spec
 from spark_jobs import ranges

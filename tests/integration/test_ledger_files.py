@@ -23,7 +23,7 @@ from adapter.movers.progress import topics_like
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.housekeeping import Housekeeping
-from adapter.server.movers import NoMovers
+from adapter.server.services.movers import NoMovers
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin
 from adapter.topics.specs import TopicSettings

@@ -15,8 +15,8 @@ import adapter
 from adapter import launch
 from adapter.localkafka import free_port
 from adapter.logs import LogSettings
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.own_schemas import ON_TOPIC
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.own_schemas import ON_TOPIC
 from adapter.server.settings import ServerSettings
 from tests.support.server_process import ServerProcess
 from tests.support.shared_kafka import AnyKafka

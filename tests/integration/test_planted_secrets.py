@@ -34,9 +34,9 @@ from adapter.administration.mqsc import execute
 from adapter.localkafka import LocalKafka, free_port
 from adapter.logs import LogSettings
 from adapter.registry.rest import RestRegistry
-from adapter.server import credentials
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.own_schemas import ON_TOPIC
+from adapter.server.access import credentials
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.own_schemas import ON_TOPIC
 from adapter.server.settings import ServerSettings
 from tests.support import locked_kafka
 from tests.support.backlog import until

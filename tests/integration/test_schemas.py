@@ -35,8 +35,8 @@ from adapter.registry.log import TopicLog
 from adapter.registry.port import Level
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
-from adapter.server import credentials
-from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.access import credentials
+from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import queue_manager
 from tests.support.certificates import Authority

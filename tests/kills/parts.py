@@ -55,7 +55,7 @@ GENERATING = (
     "tests/unit/network/test_directory.py",
     "tests/unit/owner/test_failed_steps.py",
     "tests/unit/owner/test_loop.py",
-    "tests/unit/server/test_network_backlog.py",
+    "tests/unit/server/services/test_network_backlog.py",
     "tests/unit/topics/test_reader_threads.py",
     "tests/mqi/test_consumption_walks.py",
     "tests/mqi/test_what_fails.py",

@@ -9,7 +9,7 @@ from ibmmq import CMQC, CMQCFC
 
 import adapter
 from adapter.administration.mqsc.execute import run
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager, queue_manager
 from tests.mqi.conftest import CHANNEL, conname, reason_of
 

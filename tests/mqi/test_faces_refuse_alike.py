@@ -16,7 +16,7 @@ from adapter import msmq
 from adapter import servicebroker as sb
 from adapter.administration.mqsc.execute import run
 from adapter.core.contract.authorities import APPLICABLE, QUEUE, words_of
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager, queue_manager
 from tests.mqi.conftest import CHANNEL, conname
 

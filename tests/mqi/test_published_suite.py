@@ -22,7 +22,7 @@ import pytest
 import adapter.testing
 from adapter.core.contract.authorities import words_of
 from adapter.localkafka.jars import cache_folder
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager
 from tests.support.certificates import Authority
 

@@ -10,7 +10,7 @@ import adapter.testing
 from adapter.mqi import structs
 from adapter.mqi.connecting import credentials_of
 from adapter.mqi.reasons import MqiFailure
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.mqi.conftest import CHANNEL, conname, reason_of
 from tests.support.tokens import Issuer, settings
 

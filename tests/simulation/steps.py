@@ -26,7 +26,7 @@ from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.matching import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import CopyStatus
-from adapter.server.movers import copy_status
+from adapter.server.services.movers import copy_status
 from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
 from tests.simulation.faults import (

@@ -33,7 +33,7 @@ from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import Storage
 from adapter.owner.taking_over import Succession
-from adapter.server.movers import NoMovers
+from adapter.server.services.movers import NoMovers
 from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
@@ -244,11 +244,11 @@ class Movers(NoMovers):
 
     @property
     def parked(self) -> dict[str, Held]:
-        """See adapter.server.movers.Movers."""
+        """See adapter.server.services.movers.Movers."""
         return self._mover.parked
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """See adapter.server.movers.Movers."""
+        """See adapter.server.services.movers.Movers."""
         return {STREAM: self._mover.statistics()}
 
 

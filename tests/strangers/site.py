@@ -20,16 +20,16 @@ from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.registry import http as registry_api
 from adapter.registry import topic
-from adapter.server import credentials
-from adapter.server.bounds import ConnectionBounds
-from adapter.server.http import Monitor
-from adapter.server.https import HttpsListener, HttpUsers
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import NoMovers
-from adapter.server.registry_gate import RegistryGate
+from adapter.server.access import credentials
+from adapter.server.listen.bounds import ConnectionBounds
+from adapter.server.monitor.http import Monitor
+from adapter.server.monitor.https import HttpsListener, HttpUsers
+from adapter.server.monitor.registry_gate import RegistryGate
+from adapter.server.monitor.visitors import Visitors
 from adapter.server.server import Server
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import NoMovers
 from adapter.server.settings import ServerSettings
-from adapter.server.visitors import Visitors
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 

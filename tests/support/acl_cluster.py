@@ -10,7 +10,7 @@ from adapter.acls.table import QUEUE_MANAGER
 from adapter.localkafka import LocalKafka
 from adapter.network.kafka import KafkaTransport
 from adapter.registry import topic as registry_topic
-from adapter.server.kafka_wiring import KafkaSettings, Wired, wire
+from adapter.server.services.kafka_wiring import KafkaSettings, Wired, wire
 from tests.docs.acls import EXAMPLE
 from tests.support.acl_site import USERS, WITHIN_S, AclSite
 from tests.support.locked_kafka import options

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from adapter.channel.tls import tls_context
-from adapter.server.tls import TlsSettings
+from adapter.server.listen.tls import TlsSettings
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)
 

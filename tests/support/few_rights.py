@@ -7,7 +7,7 @@ from typing import Any
 
 import adapter
 from adapter import testing
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.drivers import Driver
 from tests.support.passwords import hash_cheaply
 

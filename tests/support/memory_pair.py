@@ -23,12 +23,12 @@ from adapter.ledger.snapshots import MemorySnapshots
 from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import NoMovers
-from adapter.server.network import NetworkLink
 from adapter.server.server import Server
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import NoMovers
+from adapter.server.services.network import NetworkLink
+from adapter.server.services.topics import TopicLinks
 from adapter.server.settings import ServerSettings
-from adapter.server.topics import TopicLinks
 from adapter.testing import TestQueueManager, TestServer, schema_registry
 from adapter.topics.memory import MemoryTopics
 from adapter.wire import codec, frames

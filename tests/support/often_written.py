@@ -6,7 +6,7 @@ It knows nothing else of the server that it runs.
 from functools import partialmethod
 
 from adapter.server import main as program
-from adapter.server.kafka_wiring import Wired
+from adapter.server.services.kafka_wiring import Wired
 
 ENTRIES = 20
 

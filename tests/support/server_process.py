@@ -22,9 +22,9 @@ from adapter.localkafka import free_port
 from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.owner.parts import HEARTBEAT_S
-from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready
-from adapter.server.own_schemas import NO_REGISTRY
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.own_schemas import NO_REGISTRY
 from adapter.server.settings import ServerSettings
 
 HOST = "127.0.0.1"

@@ -14,10 +14,10 @@ from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import NoMovers
-from adapter.server.network import NetworkLink
 from adapter.server.server import Server
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import NoMovers
+from adapter.server.services.network import NetworkLink
 from adapter.server.settings import ServerSettings
 from tests.support.awaited import until
 

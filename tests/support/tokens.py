@@ -13,7 +13,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from adapter.server.token_settings import TokenSettings
+from adapter.server.access.token_settings import TokenSettings
 
 ISSUER, AUDIENCE = "https://issuer.test", "qm1"
 

@@ -12,7 +12,7 @@ import pytest
 from adapter import launch
 from adapter.cli import background
 from adapter.command import failures
-from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 
 WAIT_S = 10.0

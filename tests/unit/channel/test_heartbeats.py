@@ -17,7 +17,7 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter import testing
-from adapter.server.bounds import ConnectionBounds
+from adapter.server.listen.bounds import ConnectionBounds
 from tests.drivers import Driver
 from tests.support.certificates import Authority
 from tests.support.relay import Relay, relay

@@ -8,7 +8,7 @@ import pytest
 
 import adapter
 from adapter.errors import InvalidOption, NotAuthorized
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager, queue_manager
 from tests.support.passwords import hash_cheaply
 from tests.unit.cli.conftest import Mqk

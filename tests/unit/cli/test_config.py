@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from adapter.cli import config
-from adapter.server.metrics import EXPORTS, FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
+from adapter.server.monitor.metrics import (
+    EXPORTS,
+    FEEDS,
+    FIGURES,
+    MOVERS,
+    QUEUES,
+    RECEIVER,
+    SENDERS,
+)
 from adapter.setting_rows import SETTINGS
 from tests.unit.cli.conftest import Mqk, Said
 

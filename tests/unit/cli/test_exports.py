@@ -8,7 +8,7 @@ import pytest
 import adapter
 from adapter.cli import exports as cli
 from adapter.core.attributes.export import EXPORT
-from adapter.server import exports
+from adapter.server.services import exports
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 

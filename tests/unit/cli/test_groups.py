@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.server import groups
+from adapter.server.access import groups
 from tests.unit.cli.conftest import Mqk
 
 

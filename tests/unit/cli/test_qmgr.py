@@ -19,7 +19,7 @@ from adapter.cli.qmgr import summary
 from adapter.command.failures import Failed
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing
 from adapter.owner import processes
-from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until

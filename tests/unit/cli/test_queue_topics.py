@@ -12,7 +12,7 @@ import adapter.testing
 from adapter.cli import cluster, queue_topics
 from adapter.cli.queue_topics import QueueTopic, _show, examine, queues_of
 from adapter.format import names
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.topics.specs import TopicSettings
 from tests.support.passwords import hash_cheaply
 from tests.unit.cli.conftest import Mqk

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.server.credentials import Credentials
+from adapter.server.access.credentials import Credentials
 from tests.unit.cli.conftest import Mqk
 
 

@@ -10,7 +10,7 @@ import adapter
 from adapter import testing
 from adapter.errors import NotAuthorized
 from adapter.frameworks import queues
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager
 from tests.support.passwords import hash_cheaply
 

@@ -9,7 +9,7 @@ import adapter
 from adapter import testing
 from adapter.errors import BackedOut
 from adapter.frameworks.rejected import end_rejected
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager
 from tests.support.passwords import hash_cheaply
 

@@ -9,7 +9,7 @@ import pytest
 from adapter import testing
 from adapter.errors import NotAuthorized
 from adapter.kombu import MqkTransport
-from adapter.server import credentials
+from adapter.server.access import credentials
 from adapter.testing import TestQueueManager
 from tests.support.passwords import hash_cheaply
 

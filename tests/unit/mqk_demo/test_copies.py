@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from adapter.localkafka import free_port
-from adapter.server import metrics
-from adapter.server.metrics import MetricsSnapshot
+from adapter.server.monitor import metrics
+from adapter.server.monitor.metrics import MetricsSnapshot
 from mqk_demo.copies import count_copies
 from mqk_demo.errors import DemoError
 from mqk_demo.proxy import HOST

@@ -21,7 +21,7 @@ from adapter.msmq import (
     Trustee,
     TrusteeType,
 )
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.support.passwords import hash_cheaply
 
 Connect = Callable[[str], Host]

@@ -13,7 +13,7 @@ from adapter.network import kafka
 from adapter.network.collecting import INCOMPLETE_S
 from adapter.network.kafka import KafkaTopicWriter, KafkaTransport
 from adapter.network.port import NetworkError, SentRecord
-from adapter.server.kafka_wiring import KafkaSettings, Wired
+from adapter.server.services.kafka_wiring import KafkaSettings, Wired
 from adapter.topics.specs import TopicSettings
 
 

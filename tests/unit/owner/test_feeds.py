@@ -12,10 +12,10 @@ from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner import feeds, waiting_inputs
 from adapter.owner.clock import SystemClock
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import NoMovers
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import NoMovers
+from adapter.server.services.topics import TopicLinks
 from adapter.server.settings import ServerSettings
-from adapter.server.topics import TopicLinks
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.feed_topics import DisturbedFeeds

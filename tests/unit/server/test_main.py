@@ -13,9 +13,9 @@ from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.server import main
-from adapter.server.bounds import ConnectionBounds
-from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.listen.bounds import ConnectionBounds
 from adapter.server.main import settings_of
+from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.setting_rows import SETTINGS
 from adapter.topics.specs import TopicSettings

@@ -8,10 +8,10 @@ from adapter.movers.parking import Held
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
-from adapter.server import http
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import MoverWatch, NoMovers, WatchBounds
+from adapter.server.monitor import http
 from adapter.server.server import Server
+from adapter.server.services.kafka_wiring import KafkaSettings
+from adapter.server.services.movers import MoverWatch, NoMovers, WatchBounds
 from adapter.server.settings import ServerSettings
 from tests.unit.owner.test_owner import until
 

@@ -10,7 +10,7 @@ import adapter
 import adapter.testing
 from adapter import servicebroker as sb
 from adapter.core.contract.authorities import APPLICABLE, QUEUE, SERVICE, words_of
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.support.passwords import hash_cheaply
 
 STORE, KEY = "//parts/Store", "broker$\\partqueue"

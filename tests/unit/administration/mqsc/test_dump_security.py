@@ -9,7 +9,7 @@ from adapter.administration.mqsc.dump import definitions
 from adapter.administration.mqsc.written import Problem
 from adapter.core.contract.authorities import APPLICABLE, AuthorityRecord, words_of
 from adapter.core.contract.channel_rules import ChannelRule
-from adapter.server import credentials
+from adapter.server.access import credentials
 from tests.support.passwords import hash_cheaply
 
 SOURCE = r"""

@@ -22,10 +22,10 @@ from adapter.cli import broker
 from adapter.cli.main import run
 from adapter.dramatiq import MqkBroker
 from adapter.registry.rest import RestRegistry
-from adapter.server.ldap_settings import LdapSettings
-from adapter.server.ldap_users import LdapUsers
-from adapter.server.owner_link import OwnerAddress
-from adapter.server.token_checks import KeyUrl
+from adapter.server.access.ldap_settings import LdapSettings
+from adapter.server.access.ldap_users import LdapUsers
+from adapter.server.access.token_checks import KeyUrl
+from adapter.server.standby.owner_link import OwnerAddress
 from tests.support.certificates import Authority
 from tests.support.plain_listener import TLS_RECORD, PlainListener
 from tests.tidy_dialling import WITH_TLS
@@ -121,10 +121,10 @@ CASES: dict[str, tuple[str, Dial]] = {
     "command": (THREADS, by_command),
     "tasks": (TASKS, lambda address, ca: by_tasks(address, tls=ca, **WHO)),
     "tasks-token": (TASKS, lambda address, ca: by_tasks(address, tls=ca, token=TOKEN)),
-    "keys": ("adapter.server.token_checks", for_keys),
-    "users": ("adapter.server.ldap_users", for_users),
+    "keys": ("adapter.server.access.token_checks", for_keys),
+    "users": ("adapter.server.access.ldap_users", for_users),
     "schemas": ("adapter.registry.rest", for_schemas),
-    "owner": ("adapter.server.owner_link", for_an_owner),
+    "owner": ("adapter.server.standby.owner_link", for_an_owner),
     "webhook": ("adapter.cli.broker", for_a_webhook),
 }
 REDIRECT = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\nContent-Length: 0\r\n\r\n"

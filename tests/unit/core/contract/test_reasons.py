@@ -28,14 +28,12 @@ from adapter.core.model.msmq_queue import lookup_id_of
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
-from adapter.owner.clock import SystemClock
-from adapter.server.admission import Admission
-from adapter.server.audit import AuditTrail
-from adapter.server.clients import ServerControl
-from adapter.server.connections import ClientConnections
-from adapter.server.credentials import Credentials
-from adapter.server.mqk.handler import MqkHandler
-from adapter.server.standbys import Standbys
+from adapter.server.access.admission import Admission
+from adapter.server.access.audit import AuditTrail
+from adapter.server.access.claim import Claim
+from adapter.server.access.credentials import Credentials
+from adapter.server.listen.clients import ServedClient
+from adapter.server.listen.connections import ClientConnections
 from adapter.wire import codec, frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
@@ -439,12 +437,9 @@ def from_frames(data: bytes) -> Reason:
 
 def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
     async def admitted() -> Refused | None:
-        audit, admission = AuditTrail(), Admission()
-        connections = ClientConnections("QM1", audit)
+        connections = ClientConnections("QM1", AuditTrail())
         connections.is_standby = lambda: is_standby
-        control, standbys = Mock(ServerControl), Mock(Standbys)
-        handler = MqkHandler(connections, admission, audit, SystemClock(), control, standbys)
-        return connections.admit(handler.accept(), Party())
+        return connections.admit(Mock(ServedClient), Party())
 
     refused = asyncio.run(admitted())
     assert refused is not None
@@ -510,7 +505,7 @@ def from_an_admission() -> Reason:
             """There is no file."""
 
     told: list[Principal | Refused] = []
-    Admission(Nobody()).ask("", frames.Hello(version=1, user="ada"), told.append)
+    Admission(Nobody()).ask("", Claim(user="ada"), told.append)
     (refused,) = told
     assert isinstance(refused, Refused)
     return Reason(refused.reason)

@@ -1,0 +1,1 @@
+"""A folder for each protocol that programs speak to a queue manager."""

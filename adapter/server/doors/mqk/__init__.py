@@ -1,0 +1,1 @@
+"""The protocol of mqk clients: frames over a connection, requests through the gate."""

@@ -1,0 +1,1 @@
+"""Pages over HTTP: health, figures, metrics and the schema registry."""

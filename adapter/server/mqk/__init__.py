@@ -1,1 +1,0 @@
-"""The protocol of mqk clients: frames over a connection, requests to the owner."""

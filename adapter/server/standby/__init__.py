@@ -1,0 +1,1 @@
+"""The roles of owner and standby, and the link between them."""

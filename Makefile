@@ -18,7 +18,7 @@ IN_MEMORY := tests/simulation tests/search tests/costs $(CHECKED) tests/mqi test
 CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Processes of tests, within bounds of memory: twice as many as cores, and one more than cores.
 AT_ONCE := --numprocesses=$(shell n=$$(( $(CORES) * 2 )); echo $$(( n < 4 ? 4 : n > 8 ? 8 : n ))) --dist=worksteal
-WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
+WAITING := $(addprefix tests/unit/,server/services/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
 COMPILED_ROOMS := aio channel client format ledger movers wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \

@@ -121,7 +121,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "server.standby": "core.contract ledger.port logs owner watched wire",
         "server.services": "administration.pcf.command_server core.attributes core.contract "
         "core.inputs errors exports feeds format ledger ledger_keys logs movers network "
-        "own_clients owner registry server.process topics watched",
+        "own_clients owner registry server.access.groups server.process topics watched",
         "server.monitor": "addresses core.contract errors owner registry release server.access "
         "server.listen server.process server.standby watched web",
         "server.doors": "addresses core.contract owner server.access server.listen server.process "

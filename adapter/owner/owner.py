@@ -202,7 +202,7 @@ class Owner:
         return not_written(self.name, self._parts.ledger.place, pending, step)
 
     async def abandon(self) -> None:
-        """End as a crash would: nothing more is decided, written or answered. For tests."""
+        """End as a crash would: nothing more is decided, written or answered."""
         self._recovery.cancel()
         self._reports.end()
         if self._term is not None:

@@ -48,7 +48,7 @@ from adapter.server.process.supervisor import Supervisor
 from adapter.server.server import START_GRACE_S, Server
 from adapter.server.services import kafka_wiring
 from adapter.server.services.kafka_wiring import KafkaSettings, LedgerError, TopicError
-from adapter.server.services.own_schemas import OwnSchemas
+from adapter.server.services.own_schemas import OwnSchemas, SchemaService
 from adapter.server.settings import ServerSettings
 from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
@@ -271,7 +271,6 @@ async def _serve(
             network = wired.network() if settings.network else None
             storage = wired.storage(movers)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
-            ends.callback(registry.stop)
             ledger = wired.ledger()
             server = Server(
                 settings,
@@ -281,10 +280,10 @@ async def _serve(
                 storage,
                 network,
                 wired.topics(registry.make_registry),
+                [SchemaService(registry)],
             )
             signals.tell(server)
             watched.event_loop(loop, server.owner.broke)
-            server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             show = partial(_show, settings, server, supervisor, http, out)
             if not await _begin(settings, server, wired, ledger, storage, show):
@@ -300,7 +299,6 @@ async def _serve(
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
-        registry.start()
         failure = await server.run()
         was_replaced = server.state is OwnerState.DEPOSED
         if not server.is_next_standby:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import structlog
 from msgspec import Struct, structs
 
 from adapter import addresses, compiled, logs, release, watched
-from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
@@ -42,9 +41,11 @@ from adapter.server.doors.mqk.handler import MqkHandler
 from adapter.server.listen.connections import ClientConnections
 from adapter.server.listen.listener import Listener
 from adapter.server.listen.tls import ServerTls
-from adapter.server.process.figures import ServerFigures, TopicFigures
-from adapter.server.services.commands import COMMAND_QUEUE, CommandService
-from adapter.server.services.movers import Movers, MoverWatch
+from adapter.server.process.figures import ServerFigures
+from adapter.server.process.parts import Part
+from adapter.server.services.commands import CommandService
+from adapter.server.services.groups import GroupService
+from adapter.server.services.movers import Movers, MoverService
 from adapter.server.services.network import Network, NetworkLink
 from adapter.server.services.topics import TopicLinks, TopicServices
 from adapter.server.settings import ServerSettings
@@ -149,33 +150,31 @@ class Server:
         storage: Storage | None = None,
         network: NetworkLink | None = None,
         topics: TopicLinks | None = None,
+        parts: Sequence[Part] = (),
     ) -> None:
         """network: how other queue managers are reached; without one none is. topics: those of
-        other programs, for feeds and exports; without them none is read or written.
+        other programs, for feeds and exports; without them none is read or written. parts: further
+        ones, which start last.
         """
         self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
-        self._movers = movers
-        self.mover_watch = MoverWatch(movers, self._report_parked)
         self._order = StopOrder()
-        self._watch: asyncio.Task[None] | None = None
+        self._serves = False
         self.bound = ("", 0)
         """The host and port that clients connect to, once it listens."""
         kafka = self._kafka = settings.kafka.bootstrap_servers
         self._program = ServerProgram(release.find_installed(), compiled.count(), time.monotonic())
-        self._commands = CommandService()
         credentials = _users(settings)
-        self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
+        groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
         audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls, clock)
-        owned = _owner_settings(settings, lambda: self._groups.groups)
+        owned = _owner_settings(settings, lambda: groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.roles = roles = ServerRoles(self.owner, settings.standby_priority)
-        self.connections.need_commands = self.need_commands
         self.connections.is_standby = lambda: roles.is_mere_standby
         self.connections.moved_to = lambda with_tls: roles.moved_to(with_tls=with_tls)
         self.gate = ClientGate(self.connections, self.admission, audit, clock, self)
@@ -192,10 +191,14 @@ class Server:
             tls=tls,
             tls_address=(settings.tls.host, settings.tls.port),
         )
+        self._commands = CommandService(self.owner, self.accept)
+        self.connections.need_commands = self.need_commands
+        self.movers = MoverService(movers, self.owner)
         self._network = Network(network, self.owner) if network is not None else None
-        self._topics = TopicServices(topics, self.owner) if topics is not None else None
-        self.undone_besides: Callable[[], dict[str, str]] = dict
-        """What other parts of the process do not get done for now, and why."""
+        services = TopicServices(topics, self.owner) if topics is not None else None
+        own = (GroupService(groups, self.owner), self._network, services, self._commands)
+        self._parts = (*(part for part in own if part is not None), self.movers, *parts)
+        """In the order of their starts; they stop in the opposite order."""
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -205,7 +208,7 @@ class Server:
         address = await self.listen(host, port)
         with self._closed_if_it_fails():
             await self.owner.start(take_over=take_over)
-        await self._serve()
+            await self._serve()
         return address
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
@@ -225,12 +228,12 @@ class Server:
         Returns False if it was told to stop before. Raises what OwnerStandby.follow raises.
         """
         self.roles.follow(follower)
-        if self._network is not None:
-            self._network.read_directory()
+        for part in self._parts:
+            part.stand_by()
         with self._closed_if_it_fails():
             took_over = await self.owner.standby.follow(follower)
-        if took_over:
-            await self._serve()
+            if took_over:
+                await self._serve()
         return took_over
 
     @contextlib.contextmanager
@@ -241,27 +244,24 @@ class Server:
             self.roles.stop()
             self.listener.abandon()
             self.admission.close()
-            if self._network is not None:
-                self._network.abandon()
+            for part in self._parts:
+                part.abandon()
             raise
 
     async def _serve(self) -> None:
-        self._groups.watch(self._know_groups, self.owner.broke)
         self.roles.own()
-        if self._network is not None:
-            await self._network.await_directory()
-        self.connections.serve(self.owner)
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
-        if self._network is not None:
-            self._network.start(accept_own)
-        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
+        try:
+            for part in self._parts:
+                await part.prepare()
+            self.connections.serve(self.owner)
+            for part in self._parts:
+                await part.start(accept_own)
+        except BaseException:
+            await self.owner.abandon()
+            raise
+        self._serves = True
         _warn_of_clients_without_password(self.owner, self.admission)
-        if self._topics is not None:
-            self._topics.start(accept_own)
-        waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
-        if COMMAND_QUEUE in waiting:
-            self.need_commands()
 
     async def await_entry(self) -> None:
         """Wait until it was tried to enter it in the directory, if any, and to read it; bounded."""
@@ -269,16 +269,8 @@ class Server:
             waits = (self._network.entry_tried.wait(), self.stopping.wait())
             await watched.first(waits, self.owner.broke, ENTRY_S)
 
-    def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
-        if self.owner.running:
-            self.owner.term.note_parked(parked)
-
-    def _know_groups(self, by_user: GroupsByUser) -> None:
-        if self.owner.running:
-            self.owner.term.know_groups(by_user)
-
     def need_commands(self) -> None:
-        self._commands.need(self.name, self.accept)
+        self._commands.need()
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
@@ -293,7 +285,7 @@ class Server:
         if self.stopping.is_set():
             self.owner.hurry()
         self._order.ends = True
-        if self._watch is None:  # it is starting
+        if not self._serves:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
         self._order.immediate |= immediate
         self._order.for_good |= for_good
@@ -309,7 +301,7 @@ class Server:
         return self.roles.successor is not None and not self._order.ends and not self.failure
 
     def _give_up_start(self) -> None:
-        if self._watch is None:
+        if not self._serves:
             self.owner.taking.give_up()
 
     async def stop(self, quiesce_s: float = 0.0) -> None:
@@ -319,18 +311,10 @@ class Server:
         """
         text = "the queue manager is stopping"
         log.info("stopping", queue_manager=self.name, immediate=self._order.immediate)
-        run = asyncio.get_running_loop().run_in_executor
-        without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.wait({self._watch})  # whatever it ended with was heard
-        self._groups.stop()
-        await self._commands.stop()
-        if self._network is not None:
-            await self._network.stop()
-        if self._topics is not None:
-            await self._topics.stop()
-        if quiesce_s and not self._order.immediate and without_kafka is None:
+        is_cut_off = self.owner.is_cut_off
+        for part in reversed(self._parts):
+            await part.stop()
+        if quiesce_s and not self._order.immediate and not is_cut_off:
             began_s = time.monotonic()
             if self.roles.successor is not None:
                 await self.connections.part(quiesce_s)
@@ -339,24 +323,20 @@ class Server:
         self.roles.stop()
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
-        await (without_kafka or run(None, self._movers.stop))
+        for part in reversed(self._parts):
+            await part.end()
         log.info("stopped", queue_manager=self.name, failure=self.owner.failure)
 
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""
-        self._groups.stop()
         self.roles.stop()
-        if self._watch is not None:
-            self._watch.cancel()
         await self.owner.abandon()
         self.listener.abandon()
         self.admission.close()
-        await self._commands.stop()
-        if self._network is not None:
-            await self._network.stop()
-        if self._topics is not None:
-            await self._topics.stop()
-        await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+        for part in reversed(self._parts):
+            await part.stop()
+        for part in reversed(self._parts):
+            await part.end()
 
     @property
     def address(self) -> str:
@@ -381,7 +361,7 @@ class Server:
 
     @property
     def movers_hold(self) -> str:
-        return self.mover_watch.trouble
+        return self.movers.watch.trouble
 
     @property
     def directory(self) -> Directory:
@@ -390,11 +370,16 @@ class Server:
 
     def figures(self) -> ServerFigures:
         owner = self.owner.statistics()
+        undone = owner.term.undone if owner.term is not None else {}
+        figures: dict[str, Any] = {}
+        for part in self._parts:
+            figures |= part.figures()
+            undone = undone | part.undone()
         return ServerFigures(
             queue_manager=self.name,
             connections=self.connections.count,
             owner=owner,
-            undone=(owner.term.undone if owner.term is not None else {}) | self.undone_besides(),
+            undone=undone,
             log_lines_dropped=logs.dropped_lines(),
             version=self._program.version,
             compiled_modules=self._program.compiled_modules,
@@ -404,13 +389,7 @@ class Server:
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
             authorities_checked=self.owner.settings.checks_authorities,
-            mover_restarts=self.mover_watch.restarts,
-            movers=self.mover_watch.figures(),
-            movers_hold=self.movers_hold,
-            movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
-            commands=self._commands.statistics(),
-            network=self._network.figures() if self._network is not None else None,
-            topics=self._topics.figures() if self._topics is not None else TopicFigures(),
+            **figures,
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

@@ -191,7 +191,7 @@ class ClientGate:
         if trait.opens and type(command) is Open and command.modes & OUTPUT:
             self._look_at_open(term, command.queue)
         if trait.audit is not None:
-            at = client.number, request.number
+            at = client.number, request.request
             self._audit.asked(trait.audit, term.inquiries, at, command, client.party)
             term.request(request)
             self._audit.executed(at)

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from adapter import watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.parties import Principal
+from adapter.owner.owner import Owner
+from adapter.server.process.parts import AcceptOwn, Part
 
 if TYPE_CHECKING:
     from adapter.administration.pcf.command_server import CommandServer
@@ -28,19 +30,25 @@ log = structlog.get_logger("mqk.commands")
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 
 
-class CommandService:
+class CommandService(Part):
     """Starts the command server once, and ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: Owner, accept: Callable[[Principal], asyncio.Protocol]) -> None:
+        """accept: makes the server's end of a connection for a principal, on this event loop."""
+        self._owner = owner
+        self._accept = accept
         self._served: CommandServer | None = None
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
 
-    def need(self, queue_manager: str, accept: Callable[[Principal], asyncio.Protocol]) -> None:
-        """Let the command queue be served by a client in this process.
+    async def start(self, accept: AcceptOwn) -> None:  # noqa: ARG002 -- its clients are others
+        """Serve the command queue if messages wait on it."""
+        waiting = {one.name for one in self._owner.queue_statuses() if one.current_depth}
+        if COMMAND_QUEUE in waiting:
+            self.need()
 
-        accept: makes the server's end of a connection for a principal, on this event loop.
-        """
+    def need(self) -> None:
+        """Let the command queue be served by a client in this process."""
         if self._starting is not None or self._ended:
             return
         loop = asyncio.get_running_loop()
@@ -54,21 +62,16 @@ class CommandService:
                 exc_info=future.exception(),
             )
             self._starting = None
-            loop.call_later(AGAIN_S, self.need, queue_manager, accept)
+            loop.call_later(AGAIN_S, self.need)
 
-        self._starting = loop.run_in_executor(None, self._start, queue_manager, loop, accept)
+        self._starting = loop.run_in_executor(None, self._serve, loop)
         watched.when_done("the start of the command server", self._starting, started, log.error)
 
-    def _start(
-        self,
-        queue_manager: str,
-        loop: asyncio.AbstractEventLoop,
-        accept: Callable[[Principal], asyncio.Protocol],
-    ) -> None:
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         # A client in the server's process: what does without it does not load it.
         from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        served = CommandServer(queue_manager, loop, accept)
+        served = CommandServer(self._owner.name, loop, self._accept)
         served.start()
         self._served = served
 
@@ -80,6 +83,6 @@ class CommandService:
         if self._served is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._served.stop)
 
-    def statistics(self) -> dict[str, int]:
+    def figures(self) -> dict[str, Any]:
         """Return its figures; none if it was not needed."""
-        return {} if self._served is None else self._served.statistics()
+        return {"commands": {} if self._served is None else self._served.statistics()}

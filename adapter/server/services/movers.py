@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from msgspec import Struct
 
-from adapter import logs
+from adapter import logs, watched
 from adapter.core.contract.parked import ParkedQueue
 from adapter.format import names
 from adapter.movers.parking import Held
 from adapter.movers.settings import PARTITIONS, STREAM
+from adapter.owner.owner import Owner
 from adapter.owner.storage import CopyStatus
+from adapter.server.process.parts import AcceptOwn, Part
 
 log = structlog.get_logger("mqk.server")
 repetitions = logs.Repetitions()
@@ -193,3 +195,47 @@ class MoverWatch:
             await asyncio.get_running_loop().run_in_executor(None, self._movers.restart)
             self.restarts += 1
             self._restarted_s = asyncio.get_running_loop().time()
+
+
+class MoverService(Part):
+    """The movers of one server. They end after the owner: what it writes last is copied too."""
+
+    def __init__(self, movers: Movers, owner: Owner) -> None:
+        self.watch = MoverWatch(movers, self._report_parked)
+        self._movers = movers
+        self._owner = owner
+        self._watching: asyncio.Task[None] | None = None
+        self._ending: asyncio.Future[None] | None = None
+
+    async def start(self, accept: AcceptOwn) -> None:  # noqa: ARG002 -- movers are no clients
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
+        self._watching = watched.task("movers' watch", self.watch.run(), self._owner.broke)
+
+    async def stop(self) -> None:
+        """End the watch; without Kafka nothing more is copied, and the movers begin to end too."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})  # whatever it ended with was heard
+        if self._owner.is_cut_off:
+            self._begin_end()
+
+    async def end(self) -> None:
+        await self._begin_end()
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "mover_restarts": self.watch.restarts,
+            "movers": self.watch.figures(),
+            "movers_hold": self.watch.trouble,
+            "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
+        }
+
+    def _begin_end(self) -> asyncio.Future[None]:
+        if self._ending is None:
+            loop = asyncio.get_running_loop()
+            self._ending = loop.run_in_executor(None, self._movers.stop)
+        return self._ending
+
+    def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
+        if self._owner.running:
+            self._owner.term.note_parked(parked)

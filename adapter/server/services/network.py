@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import count
+from typing import Any
 
 import structlog
 from msgspec import Struct
@@ -30,6 +31,7 @@ from adapter.own_clients.client import client_of
 from adapter.owner.inbound import Inbound
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
+from adapter.server.process.parts import AcceptOwn, Part
 
 DIRECTORY_S = 1.0
 """How long clients wait for the directory after a start or a take-over. It takes a tenth of that,
@@ -51,7 +53,7 @@ class NetworkLink(Struct, frozen=True):
     ident: Callable[[], str]
 
 
-class Network:
+class Network(Part):
     """Sends and receives for one queue manager."""
 
     def __init__(self, link: NetworkLink, owner: Owner) -> None:
@@ -82,27 +84,26 @@ class Network:
         self._computers: tuple[str, ...] = ()
         """As it was entered in the directory last: its name in MSMQ, and its former names."""
 
-    def read_directory(self) -> None:
+    def stand_by(self) -> None:
         """Begin to read the directory: a standby does, to know it when it takes over."""
         if not self._is_reading:
             self._is_reading = True
             self._receiver.start(self._owner.broke)
 
-    async def await_directory(self) -> None:
-        """Wait until it was read, or could not be; bounded. A client that is served before may be
-        told that a queue manager is not known that is. The owner runs already, and is entered.
+    async def prepare(self) -> None:
+        """Wait until the directory was read, or could not be. A client that is served before may
+        be told that a queue manager is not known that is. The owner runs already, and is entered.
         """
-        self.read_directory()
+        self.stand_by()
         term = self._term()
         if term is not None:
             self._enter_owner(term)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._directory_tried.wait(), DIRECTORY_S)
 
-    def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
+    async def start(self, accept: AcceptOwn) -> None:
         """Begin, as soon as the owner serves: a turn of the loop later a client could meet a core
-        that has not been told of the others. await_directory() came before. accept: makes the
-        server's end of a connection, as the queue manager's own.
+        that has not been told of the others. prepare() came before.
         """
         loop = asyncio.get_running_loop()
         self._parts = SenderParts(
@@ -138,16 +139,16 @@ class Network:
         self._receiver.stop()
         self._transport.close()
 
-    def figures(self) -> NetworkFigures:
-        """Return figures of senders and receiver."""
+    def figures(self) -> dict[str, Any]:
         inbound, receiver = self._inbound, self._receiver.figures()
         receiver.units, receiver.messages = inbound.units, inbound.messages
         receiver.blocked = inbound.blocked
-        return NetworkFigures(
+        network = NetworkFigures(
             senders={name: one.figures() for name, one in sorted(self._senders.items())},
             receiver=receiver,
             queue_managers=len(self.directory.queue_managers),
         )
+        return {"network": network}
 
     def _enter_owner(self, term: OwnerTerm) -> None:
         """Have the entry of the directory written, when it is new or has changed."""

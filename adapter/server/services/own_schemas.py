@@ -19,6 +19,7 @@ from adapter.registry import own, topic
 from adapter.registry.port import SchemaRegistry
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
+from adapter.server.process.parts import AcceptOwn, Part
 from adapter.server.services.kafka_wiring import KafkaSettings
 
 ON_TOPIC = "topic"
@@ -108,3 +109,19 @@ class OwnSchemas:
         asked: SchemaRegistry
         with closing(RestRegistry(self._where)) as asked:
             return own.register_own(asked)
+
+
+class SchemaService(Part):
+    """Our schemas, as a part of the process: they are registered while it serves."""
+
+    def __init__(self, schemas: OwnSchemas) -> None:
+        self._schemas = schemas
+
+    async def start(self, accept: AcceptOwn) -> None:  # noqa: ARG002 -- it is no client
+        self._schemas.start()
+
+    async def stop(self) -> None:
+        self._schemas.stop()
+
+    def undone(self) -> dict[str, str]:
+        return self._schemas.undone

@@ -5,8 +5,7 @@ This module must not know what is read and written.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,6 +13,7 @@ from adapter.exports.port import ExportTopics
 from adapter.feeds.port import FeedTopics
 from adapter.owner.owner import Owner
 from adapter.server.process.figures import TopicFigures
+from adapter.server.process.parts import AcceptOwn, Part
 from adapter.server.services.exports import ExportService
 from adapter.server.services.feeds import FeedService
 
@@ -25,7 +25,7 @@ class TopicLinks(Struct, frozen=True):
     exports: ExportTopics | None = None
 
 
-class TopicServices:
+class TopicServices(Part):
     """Reads and writes for one queue manager. Methods are called on the event loop's thread."""
 
     def __init__(self, topics: TopicLinks, owner: Owner) -> None:
@@ -33,24 +33,20 @@ class TopicServices:
         self._feeds = FeedService(feeds, owner) if feeds is not None else None
         self._exports = ExportService(exports, owner) if exports is not None else None
 
-    def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
-        """Begin, when the owner serves. accept: makes the server's end of a connection, as the
-        queue manager's own.
-        """
+    async def start(self, accept: AcceptOwn) -> None:
         if self._feeds is not None:
             self._feeds.start()
         if self._exports is not None:
             self._exports.start(accept)
 
     async def stop(self) -> None:
-        """End. Bounded."""
         for service in (self._feeds, self._exports):
             if service is not None:
                 await service.stop()
 
-    def figures(self) -> TopicFigures:
-        """Return the figures of all feeds and exports."""
-        return TopicFigures(
+    def figures(self) -> dict[str, Any]:
+        topics = TopicFigures(
             feeds=self._feeds.figures() if self._feeds is not None else {},
             exports=self._exports.figures() if self._exports is not None else {},
         )
+        return {"topics": topics}

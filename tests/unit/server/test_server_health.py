@@ -94,7 +94,7 @@ def test_movers_that_end_again_and_again_hold() -> None:
 
     async def live() -> None:
         server = Server(SETTINGS, MemoryLedger(MemoryLog("QM1 in memory")), SystemClock(), movers)
-        server.mover_watch.bounds = bounds
+        server.movers.watch.bounds = bounds
         await server.start("127.0.0.1", 0)
         try:
             await end_and_end_again(server)

@@ -28,7 +28,7 @@ from adapter.server.monitor.metrics import (
 )
 from adapter.topics.specs import TopicSettings
 
-PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
+PAGE = Path(__file__).parents[4] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
     *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "exports", "feeds"),
     *("version", "address", "kafka", "process", "undone", "role", "standbys", "kafka_cluster"),

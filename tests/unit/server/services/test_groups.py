@@ -12,7 +12,8 @@ from adapter.server.services.groups import GroupService
 def test_the_owner_is_told_while_it_runs(tmp_path: Path) -> None:
     path = tmp_path / "groups"
     write(path, {"staff": ["ann"]})
-    owner = Mock(Owner, running=False)
+    owner, told = Mock(Owner, running=False), asyncio.Event()
+    owner.term.know_groups.side_effect = lambda _: told.set()
     groups = UserGroups(path)
     service = GroupService(groups, owner)
 
@@ -22,9 +23,7 @@ def test_the_owner_is_told_while_it_runs(tmp_path: Path) -> None:
         owner.running = True
         await service.prepare()
         write(path, {"tills": ["ann", "bob"]})
-        async with asyncio.timeout(10):
-            while not owner.term.know_groups.called:
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(told.wait(), 10)
         await service.stop()
 
     asyncio.run(live())

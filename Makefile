@@ -20,7 +20,7 @@ CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || e
 AT_ONCE := --numprocesses=$(shell n=$$(( $(CORES) * 2 )); echo $$(( n < 4 ? 4 : n > 8 ? 8 : n ))) --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/services/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
-COMPILED_ROOMS := aio channel client format ledger movers wire
+COMPILED_ROOMS := aio client connection storage/format storage/ledger storage/movers
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
 BY_FILE := --numprocesses=$(shell n=$$(( $(CORES) + 1 )); echo $$(( n < 3 ? 3 : n > 5 ? 5 : n ))) --dist=loadgroup --no-loadscope-reorder

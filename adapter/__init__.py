@@ -15,10 +15,7 @@ most often; all errors are in adapter.errors, queue managers for tests in adapte
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adapter import errors, release
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.tls import tls_context
-from adapter.channel.unit import NO_UNIT
+from adapter import errors
 from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
 from adapter.client.kafka_topic import KafkaTopic
@@ -30,6 +27,9 @@ from adapter.client.retry import Retry
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
 from adapter.client.unit import Unit
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.tls import tls_context
+from adapter.connection.channel.unit import NO_UNIT
 from adapter.errors import (
     BackedOut,
     ConnectionBroken,
@@ -43,6 +43,7 @@ from adapter.errors import (
     QueueFull,
     QueueNotFound,
 )
+from adapter.host import release
 
 if TYPE_CHECKING:
     from adapter import aio, kafka, mqi, testing

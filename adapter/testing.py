@@ -24,11 +24,11 @@ from typing import Any, Literal, TypeVar
 
 import uvloop
 
-from adapter import aio, logs
+from adapter import aio
 from adapter.administration.mqsc import execute
 from adapter.aio.connection import connect_in_process as connect_task
-from adapter.channel.link.in_process import ServingThread
 from adapter.client.connection import Connection, connect_in_process
+from adapter.connection.channel.link.in_process import ServingThread
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import PageNeeded
@@ -36,19 +36,18 @@ from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
-from adapter.exports.memory import MemoryExports
-from adapter.feeds.memory import MemoryFeeds
-from adapter.feeds.schemas import FeedSchemas
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.ledger.port import Ledger
+from adapter.host import logs
 from adapter.msmq import connecting
 from adapter.msmq.host import Host
-from adapter.network.memory import MemoryNetwork
-from adapter.owner.clock import Clock, ManualClock, SystemClock
-from adapter.owner.loop import OwnerLoop
-from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
+from adapter.runtime.exports.memory import MemoryExports
+from adapter.runtime.feeds.memory import MemoryFeeds
+from adapter.runtime.feeds.schemas import FeedSchemas
+from adapter.runtime.network.memory import MemoryNetwork
+from adapter.runtime.owner.clock import Clock, ManualClock, SystemClock
+from adapter.runtime.owner.loop import OwnerLoop
+from adapter.runtime.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.access.ldap_settings import LdapSettings
 from adapter.server.access.token_settings import TokenSettings
 from adapter.server.listen.bounds import BOUNDS
@@ -56,15 +55,16 @@ from adapter.server.listen.connections import ClientConnections
 from adapter.server.listen.tls import TlsSettings
 from adapter.server.server import Server
 from adapter.server.services import kafka_wiring
-from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import Movers, NoMovers
 from adapter.server.services.network import NetworkLink
 from adapter.server.services.topics import TopicLinks
 from adapter.server.settings import ServerSettings
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
-from adapter.topics.memory import MemoryTopics
-from adapter.topics.specs import DAY_MS
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
+from adapter.storage.ledger.port import Ledger
+from adapter.storage.topics.memory import MemoryTopics
+from adapter.storage.topics.specs import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 
@@ -532,7 +532,7 @@ def _running(
     manager = TestQueueManager(
         ServerSettings(
             queue_manager=name,
-            kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
+            kafka=kafka_wiring.KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
             authorities=settings.pop("authorities", False),
             audit=settings.pop("audit", False),
             groups_file=str(settings.pop("groups_file", "")),

@@ -16,8 +16,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from msgspec import Struct
 
-from adapter.ledger.kafka_settings import TIMINGS
 from adapter.localkafka import LocalKafka
+from adapter.storage.ledger.kafka_settings import TIMINGS
 from benchmarks.failover import (
     LOOK_S,
     TRIALS,

@@ -35,7 +35,7 @@ from msgspec import Struct
 
 import adapter
 from adapter.localkafka import LocalKafka
-from adapter.movers.settings import STREAM
+from adapter.storage.movers.settings import STREAM
 from benchmarks import callgrind
 from benchmarks.callgrind import Counted, Profile
 from benchmarks.counted_clients import PATIENT_S, CountedTask
@@ -50,7 +50,7 @@ RISE_MAX = 1.05
 COUNTS_MAX = 3
 """How often a check counts before it fails."""
 QUEUE = "COUNTED"
-MOVERS = "adapter.movers.process"
+MOVERS = "adapter.storage.movers.process"
 WARM_UP = 208
 """Round trips before those that are counted: what is done once is done then."""
 END_S = 60.0

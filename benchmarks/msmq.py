@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapter import msmq
-from adapter.channel import requests as rq
-from adapter.channel.requests import Pending
-from adapter.channel.unit import Unit
-from adapter.channel.verbs import ask_to_open
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.unit import Unit
+from adapter.connection.channel.verbs import ask_to_open
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import PutDone
 

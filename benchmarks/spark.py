@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import adapter
-from adapter.format import names
+from adapter.storage.format import names
 from benchmarks.results import Row, Rows
 from benchmarks.stack import caught_up_s, queue_manager
 from benchmarks.usage import spending

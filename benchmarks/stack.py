@@ -85,7 +85,7 @@ class Running:
     ) -> None:
         self._code = code
         self._log = log
-        self._command = code.command("-m", "adapter.program", "adapter.server.main")
+        self._command = code.command("-m", "adapter.host.program", "adapter.server.main")
         if switch_interval_ms:
             self._command = code.command("-c", SERVER, str(switch_interval_ms))
         self._settings = {

@@ -16,7 +16,7 @@ from msgspec import Struct
 PROC = Path("/proc")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 ROLES = {
-    "adapter.movers.process": "movers",
+    "adapter.storage.movers.process": "movers",
     "adapter.server": "queue manager",
     "peers.Load": "clients",
     "peers.Paced": "clients",

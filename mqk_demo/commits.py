@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract.commands import Commit
 from adapter.core.contract.results import Done
-from adapter.wire import codec, frames
 
 COMMIT_BYTES_MAX = 64
 """A commit is a tag and an id of 24 bytes; what is longer need not be looked into."""

@@ -13,7 +13,7 @@ import sys
 import threading
 from types import FrameType
 
-from adapter import launch
+from adapter.host import launch
 from adapter.mqi import TriggerMessage
 from mqk_demo import queues
 

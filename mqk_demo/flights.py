@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka.jars import cache_folder
 from mqk_demo.errors import FlightsError
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from adapter import launch
+from adapter.host import launch
 from mqk_demo.errors import DemoError
 
 QUOTED_LINES_MAX = 8

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import LocalKafka
 from mqk_demo import checker, flights, queues
 from mqk_demo.errors import DemoError

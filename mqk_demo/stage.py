@@ -17,7 +17,7 @@ from typing import Self
 from msgspec import Struct
 
 import adapter
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import LocalKafka, free_port
 from mqk_demo import queues
 from mqk_demo.commits import CommitWatch

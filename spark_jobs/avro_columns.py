@@ -24,7 +24,7 @@ import pyarrow
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from adapter.format.schemas import UnreadableError
+from adapter.storage.format.schemas import UnreadableError
 
 Longs = NDArray[np.int64]
 DIGIT_BITS, DIGIT, MORE = 7, 0x7F, 0x80

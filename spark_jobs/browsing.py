@@ -19,9 +19,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
-from adapter.format.schemas import UnreadableError
-from adapter.ledger.failures import Failure, classify, describe, explain
-from adapter.topics.decoder import chunk_of, is_no_message
+from adapter.storage.format.schemas import UnreadableError
+from adapter.storage.ledger.failures import Failure, classify, describe, explain
+from adapter.storage.topics.decoder import chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.lane_rows import LaneRows

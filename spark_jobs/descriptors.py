@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.avro.functions import from_avro
 
-from adapter.format import chunks, descriptor
-from adapter.format.schemas import schema_text
+from adapter.storage.format import chunks, descriptor
+from adapter.storage.format.schemas import schema_text
 
 FIELDS = (
     *("message_id", "correlation_id", "group_id", "group_seq", "last_in_group", "priority"),

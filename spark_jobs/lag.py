@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.avro.functions import from_avro
 
-from adapter.format import names
-from adapter.format.schemas import VERSION, schema_text
+from adapter.storage.format import names
+from adapter.storage.format.schemas import VERSION, schema_text
 from spark_jobs import running, sinks
 from spark_jobs.errors import SparkJobError
 from spark_jobs.kafka_clients import for_java

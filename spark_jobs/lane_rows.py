@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow
 from confluent_kafka import Message
 
-from adapter.format import descriptor
-from adapter.format.record_headers import headers_of
-from adapter.format.schemas import UnreadableError, schema_text
-from adapter.topics.decoder import NotAMessageError, RecordDecoder
+from adapter.storage.format import descriptor
+from adapter.storage.format.record_headers import headers_of
+from adapter.storage.format.schemas import UnreadableError, schema_text
+from adapter.storage.topics.decoder import NotAMessageError, RecordDecoder
 from spark_jobs import rows
 from spark_jobs.avro_columns import AvroColumns
 from spark_jobs.errors import SparkJobError

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
-from adapter.format import chunks
-from adapter.format.record_headers import headers_of
-from adapter.format.schemas import UnreadableError
+from adapter.storage.format import chunks
+from adapter.storage.format.record_headers import headers_of
+from adapter.storage.format.schemas import UnreadableError
 from spark_jobs import descriptors, ranges
 from spark_jobs.errors import SparkJobError
 

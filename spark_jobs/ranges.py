@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from adapter.ledger.failures import explain
+from adapter.storage.ledger.failures import explain
 from spark_jobs.errors import SparkJobError
 
 STALL_S = 60.0

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from adapter.core.contract.message import MessageData, Property
-from adapter.format.descriptor import UnitPosition
-from adapter.format.schemas import schema_text
+from adapter.storage.format.descriptor import UnitPosition
+from adapter.storage.format.schemas import schema_text
 from spark_jobs.property_types import TYPE_NAMES
 
 FoundMessage = tuple[MessageData, UnitPosition, int]

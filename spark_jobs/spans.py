@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import RecordBatch, array
 
-from adapter.format.names import queue_topic
-from adapter.topics.port import PagesUnavailableError
-from adapter.topics.reader import KafkaPageReader
+from adapter.storage.format.names import queue_topic
+from adapter.storage.topics.port import PagesUnavailableError
+from adapter.storage.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
 from spark_jobs.lane_rows import LaneRows
 from spark_jobs.ranges import GROUP

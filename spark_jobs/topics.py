@@ -13,7 +13,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from adapter.format import names
+from adapter.storage.format import names
 from spark_jobs.errors import SparkJobError
 from spark_jobs.kafka_clients import for_java
 

@@ -108,7 +108,7 @@ APART = Lack(
     r"assert 5 == \(1 \+ 2",
 )
 ONE_CONTEXT = Lack("The face has one context for each thread.", r"\[b'outside', b'inside'\] ==")
-CHANNEL, CLIENT = "unit/channel/test_", "unit/client/test_"
+CHANNEL, CLIENT = "unit/connection/channel/test_", "unit/client/test_"
 ONLY_THREADS = {
     f"{file}::test_{name}": lack
     for file, name, lack in (

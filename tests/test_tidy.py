@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import tidy_pages, tidy_rules
+from tests import tidy_layers, tidy_pages, tidy_rules
 from tests.tidy_circles import circles
 from tests.tidy_dialling import dialling
 from tests.tidy_mirrors import untested
@@ -18,8 +18,8 @@ from tests.tidy_words import imperative_names, plain_words
 
 TOP = Path(__file__).parents[1]
 EACH = (
-    tidy_rules.layering,
-    tidy_rules.wiring,
+    tidy_layers.layering,
+    tidy_layers.wiring,
     tidy_rules.libraries,
     tidy_rules.children,
     tidy_rules.unwatched,
@@ -112,37 +112,67 @@ LONG_FUNCTION = DOC + "def f() -> None:\n" + "    x = 1\n" * 60
 
 RULES = "from adapter.core.rules"
 BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
-    (tidy_rules.layering, "adapter/core/x.py", "from adapter.format import names", "must not"),
-    (tidy_rules.layering, "adapter/client/x.py", "import spark_jobs.sources", "must not"),
-    (tidy_rules.layering, "adapter/client/x.py", "from adapter.core.model import q", "must not"),
-    (tidy_rules.layering, "adapter/mqi/x.py", "from adapter.core.rules import put", "must not"),
-    (tidy_rules.layering, "adapter/mqi/x.py", "from adapter.client import queue", "must not"),
-    (tidy_rules.layering, "adapter/services/x.py", "from adapter.mqi import session", "must not"),
-    (tidy_rules.layering, "spark_jobs/x.py", "from adapter.owner import loop", "must not"),
-    (tidy_rules.layering, "adapter/core/x.py", "import adapter.owner.loop", "must not"),
-    (tidy_rules.layering, "adapter/core/x.py", "from adapter import errors", "must not"),
-    (tidy_rules.layering, "adapter/core/contract/x.py", "import adapter.core.model.a", "must not"),
-    (tidy_rules.layering, "adapter/core/rules/msmq/x.py", f"{RULES}.broker import a", "must not"),
     (
-        tidy_rules.layering,
+        tidy_layers.layering,
+        "adapter/core/x.py",
+        "from adapter.storage.format import names",
+        "must not",
+    ),
+    (tidy_layers.layering, "adapter/client/x.py", "import spark_jobs.sources", "must not"),
+    (tidy_layers.layering, "adapter/client/x.py", "from adapter.core.model import q", "must not"),
+    (tidy_layers.layering, "adapter/mqi/x.py", "from adapter.core.rules import put", "must not"),
+    (tidy_layers.layering, "adapter/mqi/x.py", "from adapter.client import queue", "must not"),
+    (tidy_layers.layering, "adapter/services/x.py", "from adapter.mqi import session", "must not"),
+    (tidy_layers.layering, "spark_jobs/x.py", "from adapter.runtime.owner import loop", "must not"),
+    (tidy_layers.layering, "adapter/core/x.py", "import adapter.runtime.owner.loop", "must not"),
+    (tidy_layers.layering, "adapter/core/x.py", "from adapter import errors", "must not"),
+    (tidy_layers.layering, "adapter/core/contract/x.py", "import adapter.core.model.a", "must not"),
+    (tidy_layers.layering, "adapter/core/rules/msmq/x.py", f"{RULES}.broker import a", "must not"),
+    (
+        tidy_layers.layering,
         "adapter/core/rules/messages/x.py",
         f"{RULES}.pubsub.a import b",
         "must not",
     ),
-    (tidy_rules.layering, "adapter/core/x.py", "from . import y", "relative"),
-    (tidy_rules.layering, "adapter/core/x.py", "def f():\n    import adapter.wire", "must not"),
-    (tidy_rules.layering, "adapter/ledger/x.py", "from adapter.format import entries", "must not"),
-    (tidy_rules.layering, "adapter/owner/x.py", "from adapter.ledger.kafka import K", "must not"),
-    (tidy_rules.layering, "adapter/wire/x.py", "from adapter.core.rules import put", "must not"),
-    (tidy_rules.layering, "adapter/client/x.py", "from adapter.owner import loop", "must not"),
-    (tidy_rules.layering, "adapter/errors.py", "import adapter.client", "must not"),
-    (tidy_rules.layering, "adapter/nowhere/x.py", "import os", "is new"),
-    (tidy_rules.layering, "mqk_demo/checker.py", "import adapter.format", "stands alone"),
-    (tidy_rules.layering, "mqk_demo/checker.py", "from mqk_demo import flights", "stands alone"),
-    (tidy_rules.layering, "mqk_demo/x.py", "from adapter.format import names", "must not"),
-    (tidy_rules.layering, "mqk_demo/x.py", "import spark_jobs.flights", "must not"),
-    (tidy_rules.layering, "adapter/client/x.py", "import mqk_demo.proxy", "must not"),
-    (tidy_rules.wiring, "adapter/server/x.py", "import adapter.server.doors.mqk.handler", "only"),
+    (tidy_layers.layering, "adapter/core/x.py", "from . import y", "relative"),
+    (
+        tidy_layers.layering,
+        "adapter/core/x.py",
+        "def f():\n    import adapter.connection.wire",
+        "must not",
+    ),
+    (
+        tidy_layers.layering,
+        "adapter/storage/ledger/x.py",
+        "from adapter.storage.format import entries",
+        "must not",
+    ),
+    (
+        tidy_layers.layering,
+        "adapter/runtime/owner/x.py",
+        "from adapter.storage.ledger.kafka import K",
+        "must not",
+    ),
+    (
+        tidy_layers.layering,
+        "adapter/connection/wire/x.py",
+        "from adapter.core.rules import put",
+        "must not",
+    ),
+    (
+        tidy_layers.layering,
+        "adapter/client/x.py",
+        "from adapter.runtime.owner import loop",
+        "must not",
+    ),
+    (tidy_layers.layering, "adapter/errors.py", "import adapter.client", "must not"),
+    (tidy_layers.layering, "adapter/nowhere/x.py", "import os", "is new"),
+    (tidy_layers.layering, "mqk_demo/checker.py", "import adapter.storage.format", "stands alone"),
+    (tidy_layers.layering, "mqk_demo/checker.py", "from mqk_demo import flights", "stands alone"),
+    (tidy_layers.layering, "mqk_demo/x.py", "from adapter.storage.format import names", "must not"),
+    (tidy_layers.layering, "mqk_demo/x.py", "import spark_jobs.flights", "must not"),
+    (tidy_layers.layering, "adapter/client/x.py", "import mqk_demo.proxy", "must not"),
+    (tidy_layers.wiring, "adapter/server/x.py", "import adapter.server.doors.mqk.handler", "only"),
     (tidy_rules.libraries, "adapter/core/x.py", "import time", "must not use time"),
     (tidy_rules.libraries, "adapter/core/x.py", "from random import choice", "must not use random"),
     (tidy_rules.libraries, "adapter/core/x.py", "import uuid", "must not use uuid"),
@@ -151,23 +181,28 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.libraries, "adapter/core/x.py", "import os.path", "must not use os"),
     (tidy_rules.libraries, "adapter/core/x.py", "import logging", "must not use logging"),
     (tidy_rules.libraries, "adapter/core/x.py", "import confluent_kafka", "must not use"),
-    (tidy_rules.libraries, "adapter/wire/x.py", "import socket", "must not use socket"),
-    (tidy_rules.libraries, "adapter/format/x.py", "import time", "must not use time"),
-    (tidy_rules.libraries, "adapter/owner/loop.py", "import time", "must not use time"),
-    (tidy_rules.libraries, "adapter/topics/decoder.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/connection/wire/x.py", "import socket", "must not use socket"),
+    (tidy_rules.libraries, "adapter/storage/format/x.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/runtime/owner/loop.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/storage/topics/decoder.py", "import time", "must not use time"),
     (
         tidy_rules.libraries,
-        "adapter/owner/x.py",
+        "adapter/runtime/owner/x.py",
         "import confluent_kafka",
         "must not use confluent",
     ),
     (
-        tidy_rules.layering,
-        "adapter/topics/x.py",
-        "from adapter.owner import storage",
+        tidy_layers.layering,
+        "adapter/storage/topics/x.py",
+        "from adapter.runtime.owner import storage",
         "topics must not import",
     ),
-    (tidy_rules.libraries, "adapter/owner/x.py", "from confluent_kafka import P", "must not use"),
+    (
+        tidy_rules.libraries,
+        "adapter/runtime/owner/x.py",
+        "from confluent_kafka import P",
+        "must not use",
+    ),
     (tidy_rules.libraries, "adapter/client/x.py", "import confluent_kafka", "must not use"),
     (tidy_rules.libraries, "mqk_demo/checker.py", "import msgspec", "must not use msgspec"),
     (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
@@ -189,11 +224,16 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
         "class C:\n    def made(self) -> int: ...",
         "past tense",
     ),
-    (tidy_rules.unwatched, "adapter/owner/x.py", "threading.Thread(target=f)", "watched"),
+    (tidy_rules.unwatched, "adapter/runtime/owner/x.py", "threading.Thread(target=f)", "watched"),
     (tidy_rules.unwatched, "adapter/server/x.py", "loop.create_task(f())", "watched"),
-    (tidy_rules.headers_read, "adapter/movers/x.py", "dict(one.headers() or [])", "headers_of"),
+    (
+        tidy_rules.headers_read,
+        "adapter/storage/movers/x.py",
+        "dict(one.headers() or [])",
+        "headers_of",
+    ),
     (tidy_rules.headers_read, "spark_jobs/x.py", "record.headers()", "headers_of"),
-    (tidy_rules.unwatched, "adapter/movers/x.py", "done.add_done_callback(f)", "watched"),
+    (tidy_rules.unwatched, "adapter/storage/movers/x.py", "done.add_done_callback(f)", "watched"),
     (tidy_rules.sizes, "adapter/x.py", LONG_FUNCTION, "f has 61 lines"),
     (tidy_rules.sizes, "adapter/x.py", "x = 1\n" * 601, "601 lines"),
     (tidy_rules.sizes, "tests/x.py", "#" * 101, "101 columns"),
@@ -222,15 +262,27 @@ def test_a_bad_file_is_found(
 
 
 GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
-    (tidy_rules.layering, "adapter/core/x.py", "from adapter.core.model import queue"),
-    (tidy_rules.layering, "adapter/owner/x.py", "from adapter.ledger.port import Ledger"),
-    (tidy_rules.layering, "adapter/cli/x.py", "from adapter.owner import loop"),
-    (tidy_rules.layering, "tests/x.py", "from adapter.owner import loop"),
-    (tidy_rules.wiring, "adapter/server/server.py", "from adapter.server.doors.mqk import handler"),
-    (tidy_rules.wiring, "adapter/server/doors/mqk/x.py", "from adapter.server.doors.mqk import y"),
+    (tidy_layers.layering, "adapter/core/x.py", "from adapter.core.model import queue"),
+    (
+        tidy_layers.layering,
+        "adapter/runtime/owner/x.py",
+        "from adapter.storage.ledger.port import Ledger",
+    ),
+    (tidy_layers.layering, "adapter/cli/x.py", "from adapter.runtime.owner import loop"),
+    (tidy_layers.layering, "tests/x.py", "from adapter.runtime.owner import loop"),
+    (
+        tidy_layers.wiring,
+        "adapter/server/server.py",
+        "from adapter.server.doors.mqk import handler",
+    ),
+    (tidy_layers.wiring, "adapter/server/doors/mqk/x.py", "from adapter.server.doors.mqk import y"),
     (tidy_rules.libraries, "adapter/core/x.py", "from collections.abc import Iterator"),
-    (tidy_rules.libraries, "adapter/owner/clock.py", "import time"),
-    (tidy_rules.libraries, "adapter/ledger/kafka.py", "from confluent_kafka import Producer"),
+    (tidy_rules.libraries, "adapter/runtime/owner/clock.py", "import time"),
+    (
+        tidy_rules.libraries,
+        "adapter/storage/ledger/kafka.py",
+        "from confluent_kafka import Producer",
+    ),
     (tidy_rules.children, "tests/x.py", "f([sys.executable, '-m', 'x'])"),
     (plain_words, "adapter/core/x.py", 'def f():\n    """None if the queue is empty."""'),
     (plain_words, "adapter/core/x.py", "raise E('there is none to connect to')"),
@@ -241,7 +293,7 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
     (imperative_names, "adapter/core/model/x.py", "def made() -> None: ..."),
     (imperative_names, "adapter/x.py", "class C:\n    @property\n    def made(self) -> int: ..."),
     (tidy_rules.unwatched, "adapter/cli/x.py", "threading.Thread(target=f)"),
-    (tidy_rules.unwatched, "adapter/owner/x.py", "watched.thread('x', f, g)"),
+    (tidy_rules.unwatched, "adapter/runtime/owner/x.py", "watched.thread('x', f, g)"),
     (tidy_rules.sizes, "adapter/x.py", "def f() -> None:\n" + "    x = 1\n" * 59),
     (tidy_rules.mutable_globals, "adapter/x.py", "TABLE = {1: 2}\n__all__ = ['x']"),
     (tidy_rules.hidden_tests, "tests/x_contract.py", "class C:\n    def test_a(self): pass"),
@@ -279,13 +331,13 @@ NO_TRUTHS = (
 
 @pytest.mark.parametrize("text", TRUTHS)
 def test_the_truth_of_a_record_is_found(text: str) -> None:
-    (found,) = truth_of_records(Source("adapter/topics/reader.py", POLLED + text))
+    (found,) = truth_of_records(Source("adapter/storage/topics/reader.py", POLLED + text))
     assert "ask whether it is None" in found
 
 
 @pytest.mark.parametrize("text", NO_TRUTHS)
 def test_other_truths_of_files_with_records_are_let_be(text: str) -> None:
-    assert truth_of_records(Source("adapter/topics/reader.py", POLLED + text)) == []
+    assert truth_of_records(Source("adapter/storage/topics/reader.py", POLLED + text)) == []
 
 
 def test_a_circle_is_found_though_only_the_type_checker_sees_it() -> None:

@@ -18,10 +18,15 @@ from native.pythons import Python
 TOP = Path(__file__).parents[1]
 PROJECT = (TOP / "pyproject.toml").read_text(encoding="utf-8")
 CONSTRAINTS = (TOP / "constraints.txt").read_text(encoding="utf-8")
-MODULES = [Path("adapter/core/dispatch.py"), Path("adapter/owner/loop.py")]
-PLAIN = ["adapter/__init__.py", "adapter/core/dispatch.py", "adapter/owner/loop.py"]
+MODULES = [Path("adapter/core/dispatch.py"), Path("adapter/runtime/owner/loop.py")]
+PLAIN = ["adapter/__init__.py", "adapter/core/dispatch.py", "adapter/runtime/owner/loop.py"]
 SUFFIX = ".cpython-312-x86_64-linux-gnu.so"
-COMPILED = ("mqk__mypyc", "mqk_client__mypyc", "adapter/core/dispatch", "adapter/owner/loop")
+COMPILED = (
+    "mqk__mypyc",
+    "mqk_client__mypyc",
+    "adapter/core/dispatch",
+    "adapter/runtime/owner/loop",
+)
 EXTENSIONS = [f"{one}{SUFFIX}" for one in COMPILED]
 MANYLINUX = "mqk-1.0-cp312-cp312-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
 
@@ -154,12 +159,12 @@ def test_a_good_wheel_is_let_be(packed: Packed, pure: Path) -> None:
             PLAIN + EXTENSIONS,
             "it does not say which Linux can run it: it is for linux_x86_64",
         ),
-        (MANYLINUX, PLAIN + EXTENSIONS[:3], "adapter/owner/loop is not compiled"),
+        (MANYLINUX, PLAIN + EXTENSIONS[:3], "adapter/runtime/owner/loop is not compiled"),
         (MANYLINUX, PLAIN + EXTENSIONS[1:], "mqk__mypyc is not compiled"),
         (
             MANYLINUX,
-            [*PLAIN, *EXTENSIONS, f"adapter/texts{SUFFIX}"],
-            "adapter/texts is compiled, and is no hot module",
+            [*PLAIN, *EXTENSIONS, f"adapter/host/texts{SUFFIX}"],
+            "adapter/host/texts is compiled, and is no hot module",
         ),
         (
             MANYLINUX.replace("cp312", "cp313"),

@@ -17,7 +17,7 @@ OF_LIBRARIES = frozenset({"socket.socket", "ldap3.Connection", "httpx.Client", "
 """Whose last name alone says too little."""
 
 WITH_TLS: Mapping[str, str] = {
-    "adapter.channel.link.tcp": "connect(tls=) of threads",
+    "adapter.connection.channel.link.tcp": "connect(tls=) of threads",
     "adapter.aio.link": "connect(tls=) of tasks",
     "adapter.server.standby.owner_link": "an owner that announced an address for TLS",
     "adapter.server.access.token_checks": "keys at a URL with https",

@@ -1,14 +1,14 @@
 """The house rules as functions: each takes sources and returns what is wrong, one line a problem.
 
-THINK TWICE BEFORE CHANGING THIS FILE: the table of who may import whom is the architecture. The
-rules know nothing of pytest; test_tidy.py runs them on the repository and on bad samples.
+Who may import whom is in tidy_layers.py. The rules know nothing of pytest; test_tidy.py runs them
+on the repository and on bad samples.
 """
 
 import ast
 import gc
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -18,147 +18,22 @@ FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 600
 COLUMNS_MAX = 100
 
-BELOW_RULES = "core.contract core.model core.attributes core.mq_layouts"
-MESSAGES_AND_BELOW = f"{BELOW_RULES} core.rules.primitives core.rules.network core.rules.messages"
-
-# Room -> what it may import of ours, itself always included. A name stands for that module and
-# everything in it. "*" is for the rooms that put everything together.
-MAY_IMPORT: Mapping[str, frozenset[str]] = {
-    room: frozenset(names.split())
-    for room, names in {
-        "core": "",
-        "core.contract": "",  # what crosses core's border knows nothing of what is behind it
-        # Families of rules: what is shared first, what knows them all last.
-        "core.rules.primitives": BELOW_RULES,
-        "core.rules.network": f"{BELOW_RULES} core.rules.primitives",
-        "core.rules.messages": f"{BELOW_RULES} core.rules.primitives core.rules.network",
-        "core.rules.pubsub": MESSAGES_AND_BELOW,
-        "core.rules.consumers": MESSAGES_AND_BELOW,
-        "core.rules.broker": MESSAGES_AND_BELOW,
-        "core.rules.msmq": MESSAGES_AND_BELOW,
-        "core.rules.objects": f"{MESSAGES_AND_BELOW} core.rules.pubsub core.rules.consumers "
-        "core.rules.broker core.rules.msmq",
-        "core.rules.drive": f"{BELOW_RULES} core.rules",
-        "errors": "core.contract.reasons",
-        "launch": "errors",
-        "program": "memory",
-        "allowed": "errors launch",
-        "acls": "format",
-        "addresses": "",
-        "certificates": "texts",
-        "tls_alerts": "",
-        "setting_rows": "core",
-        "texts": "file_locks",
-        **dict.fromkeys(("file_locks", "memory"), ""),
-        **dict.fromkeys(("compiled", "release"), ""),
-        "web": "addresses",
-        "xml_validation": "",
-        "config": "errors core setting_rows texts",
-        "ledger_keys": "ledger.seals texts",
-        "logs": "texts",
-        "format": "core errors",
-        "watched": "",
-        "ledger": "watched",
-        "topics": "core.contract errors format ledger.answers ledger.failures "
-        "ledger.kafka_settings ledger.port",
-        "kafka": "aio channel client core.contract errors feeds.kafka feeds.port format "
-        "topics.decoder watched",
-        "own_clients": "channel core.contract errors watched",
-        "network": "channel core.contract core.mq_layouts errors format ledger.failures "
-        "ledger.kafka_producers ledger.kafka_settings ledger.port logs own_clients setting_rows "
-        "topics.admin topics.specs watched",
-        "exports": "channel core.attributes core.contract core.mq_layouts errors format "
-        "ledger.failures logs movers own_clients topics.admin topics.memory topics.specs",
-        "feeds": "core.attributes core.contract errors format ledger.answers ledger.failures "
-        "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
-        "owner": "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
-        "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
-        "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "
-        "topics.port watched xml_validation",
-        "movers": "core.contract format ledger topics errors config launch logs memory watched",
-        "backup": "core.contract format ledger movers topics errors",
-        "wire": "core.contract core.attributes errors",
-        "registry": "addresses texts web errors ledger topics format.avro format.schemas launch "
-        "watched",
-        "channel": "addresses certificates watched wire core.contract core.mq_layouts "
-        "core.attributes errors",
-        "client": "channel network.dialing registry.port registry.rest registry.values "
-        "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses certificates tls_alerts channel client network.dialing registry.port "
-        "registry.values watched wire core.contract core.attributes errors",
-        "mq_constants": "",
-        "character_sets": "",
-        "administration": "character_sets texts client errors mq_constants watched "
-        "core.attributes core.contract services",
-        "services": "allowed channel client core.contract.wildcards launch mq_constants errors "
-        "core.mq_layouts watched",
-        "workers": "aio channel client errors watched",  # coroutine functions run on aio
-        # Adapters for frameworks are client programs: they use the front door only. What they share
-        # puts on what others have put, as all forwarding programs of ours do.
-        "frameworks": "adapter client.acting core.mq_layouts.dead_letter errors",
-        "kombu": "adapter errors frameworks",
-        "dramatiq": "adapter errors frameworks",
-        "mqi": "certificates administration texts channel character_sets launch mq_constants "
-        "errors core.attributes core.contract core.mq_layouts services",
-        "msmq": "allowed channel core.contract core.attributes errors launch network.dialing "
-        "watched",
-        "servicebroker": "allowed channel core.contract core.attributes errors launch "
-        "network.dialing watched",
-        "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
-        "testing",
-        "server": "ledger_keys "
-        "exports feeds network own_clients owner wire core.contract core.attributes "
-        "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
-        "watched web addresses certificates compiled memory release texts tls_alerts "
-        "administration.pcf.command_server",
-        # Rooms of the server: what a door may lean on comes first, what shows it all last.
-        "server.process": "core.contract errors exports.port feeds.port network.figures "
-        "owner.figures watched",
-        "server.access": "addresses certificates core.attributes core.contract errors "
-        "owner.inquiries server.process texts watched",
-        "server.listen": "addresses certificates core.contract errors owner server.access "
-        "server.process texts tls_alerts watched wire.heartbeats",
-        "server.standby": "core.contract ledger.port logs owner watched wire",
-        "server.services": "administration.pcf.command_server core.attributes core.contract "
-        "core.inputs errors exports feeds format ledger ledger_keys logs movers network "
-        "own_clients owner registry server.access.groups server.process topics watched",
-        "server.monitor": "addresses core.contract errors owner registry release server.access "
-        "server.listen server.process server.standby watched web",
-        "server.doors": "addresses core.contract owner server.access server.listen server.process "
-        "server.services.commands",
-        "server.doors.mqk": "addresses core.contract owner server.access server.doors.gate "
-        "server.listen server.standby.standbys wire",
-        "testing": "adapter administration.mqsc aio channel client config core errors exports "
-        "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
-        "topics wire",
-        "localkafka": "file_locks launch errors",
-        "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts "
-        "watched",
-        "cli": "*",
-        "adapter": "channel client errors release "
-        "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
-        "spark_jobs": "adapter channel client command "
-        "core.contract errors format ledger.failures localkafka registry topics",
-        # As a user; wire and commands are for counting the commits that pass its proxy.
-        "mqk_demo": "adapter command core.contract.commands core.contract.results errors launch "
-        "localkafka mqi wire",
-    }.items()
-}
-# A protocol of clients is known to the one module that wires it in.
-WIRED_IN = {"adapter.server.doors.mqk": "adapter.server.server"}
 # The demo's independent judge: nothing of ours may vouch for itself.
 STANDS_ALONE = frozenset({"mqk_demo.checker"})
 MAY_USE_KAFKA = frozenset(
-    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "spark_jobs"}
+    {
+        *("storage.ledger", "storage.movers", "storage.topics"),
+        *("registry", "localkafka", "kafka", "spark_jobs"),
+    }
 )
 MAY_USE_KAFKA_MODULES = frozenset(
     {
-        "adapter.backup.kafka",
-        "adapter.network.kafka",
-        "adapter.exports.kafka",
-        "adapter.exports.open_transactions",
-        "adapter.exports.refused_records",
-        "adapter.feeds.kafka",
+        "adapter.storage.backup.kafka",
+        "adapter.runtime.network.kafka",
+        "adapter.runtime.exports.kafka",
+        "adapter.runtime.exports.open_transactions",
+        "adapter.runtime.exports.refused_records",
+        "adapter.runtime.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
         "mqk_demo.checker",
     }
@@ -182,31 +57,35 @@ PURE_LIBRARIES = frozenset(
         *("string", "struct", "types", "typing", "zlib"),
     }
 )
-PURE_ROOMS = frozenset({"core", "wire"})
+PURE_ROOMS = frozenset({"core", "connection.wire"})
 # Rooms that turn inputs into outputs: time, chance and the network are handed to them.
 NO_WORLD = frozenset(
     {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
 )
-NO_WORLD_ROOMS = frozenset({"format"})
-READS_HEADERS = "adapter.format.record_headers"
+NO_WORLD_ROOMS = frozenset({"storage.format"})
+READS_HEADERS = "adapter.storage.format.record_headers"
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
 WATCHED_ROOMS = frozenset(
     {
-        *("exports", "feeds", "ledger", "movers", "network", "own_clients", "owner"),
-        *("registry", "server", "workers"),
+        *("runtime.exports", "runtime.feeds", "runtime.network", "runtime.own_clients"),
+        *("runtime.owner", "storage.ledger", "storage.movers", "registry", "server", "workers"),
     }
 )
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
 # The only readers of a clock in rooms whose work must not depend on the time of day.
-CLOCK_ROOMS = frozenset({"owner", "topics"})
+CLOCK_ROOMS = frozenset({"runtime.owner", "storage.topics"})
 CLOCK_LIBRARIES = frozenset({"time", "datetime"})
 CLOCKS = frozenset(
     {
-        "adapter.owner.clock",
-        *("adapter.topics.admin", "adapter.topics.memory", "adapter.topics.reader"),
-        "adapter.topics.partition_consumer",
-        "adapter.topics.trim",
+        "adapter.runtime.owner.clock",
+        *(
+            "adapter.storage.topics.admin",
+            "adapter.storage.topics.memory",
+            "adapter.storage.topics.reader",
+        ),
+        "adapter.storage.topics.partition_consumer",
+        "adapter.storage.topics.trim",
     }
 )
 
@@ -221,9 +100,11 @@ ENTRY_POINTS = frozenset(
 )
 # sys.executable is for launch.python(), which keeps the working directory's modules out; doctor
 # shows it, and Spark is handed it.
-MAY_NAME_PYTHON = frozenset({"adapter.launch", "adapter.cli.doctor", "spark_jobs.session"})
+MAY_NAME_PYTHON = frozenset({"adapter.host.launch", "adapter.cli.doctor", "spark_jobs.session"})
 BESIDE = frozenset({"mqk_demo", "spark_jobs"})
 """Packages that lie beside adapter."""
+FLOORS = frozenset({"host", "host.settings", "connection", "storage", "runtime"})
+"""Folders of adapter whose folders and files are rooms."""
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))
@@ -271,16 +152,25 @@ class Source(Struct, frozen=True, dict=True):
 
     @property
     def room(self) -> str | None:
-        """The room of a module of adapter: its folder or, beside them, its name.
+        """The room of a module: see room_of."""
+        return room_of(self.module)
 
-        A package that lies beside adapter is a room like its folders.
-        """
-        parts = self.module.split(".")
-        if parts[0] in BESIDE:
-            return parts[0]
-        if parts[0] != "adapter":
-            return None
-        return parts[1] if len(parts) > 1 else "adapter"
+
+def room_of(module: str) -> str | None:
+    """The room of a module of adapter, or of what is imported from one: its folder or, beside them,
+    its name; on a floor with that of the floor, as in storage.ledger. None: it is in no room.
+
+    A package that lies beside adapter is a room like its folders.
+    """
+    first, *rest = module.split(".")
+    if first in BESIDE:
+        return first
+    if first != "adapter":
+        return None
+    room, *rest = rest or ["adapter"]
+    while room in FLOORS and rest:
+        room, rest = f"{room}.{rest[0]}", rest[1:]
+    return room
 
 
 def python_sources(top: Path) -> list[Source]:
@@ -321,45 +211,8 @@ def _imported(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def _within(name: str, prefix: str) -> bool:
+def is_within(name: str, prefix: str) -> bool:
     return name == prefix or name.startswith(prefix + ".")
-
-
-def layering(source: Source) -> list[str]:
-    """Who may import whom."""
-    room = source.room
-    if room is None:
-        return []
-    if room not in MAY_IMPORT:
-        return [f"{source.path}: the room {room} is new; say in MAY_IMPORT what it may import"]
-    inside = [one for one in MAY_IMPORT if _within(source.module, f"adapter.{one}")]
-    room = max([room, *inside], key=len)
-    allowed = MAY_IMPORT[room] | {room}
-    problems = []
-    for line, name in source.imports:
-        if name.startswith("."):
-            problems.append(f"{source.path}:{line}: relative import; write the module's full name")
-        elif name.split(".")[0] in {"adapter", *BESIDE} and source.module in STANDS_ALONE:
-            problems.append(f"{source.path}:{line}: stands alone, and imports {name}")
-        elif _within(name, "adapter") and "*" not in allowed:
-            ours = name.removeprefix("adapter").removeprefix(".") or "adapter"
-            front_door = "adapter" in allowed and ours.split(".")[0] not in MAY_IMPORT
-            if not front_door and not any(_within(ours, one) for one in allowed):
-                problems.append(f"{source.path}:{line}: {room} must not import {name}")
-        elif (beside := name.split(".")[0]) in BESIDE and not allowed & {beside, "*"}:
-            problems.append(f"{source.path}:{line}: {room} must not import {name}")
-    return problems
-
-
-def wiring(source: Source) -> list[str]:
-    """Who may import what is wired in at one place only."""
-    return [
-        f"{source.path}:{line}: only {by} may import {name}"
-        for room, by in WIRED_IN.items()
-        if source.room is not None and source.module != by and not _within(source.module, room)
-        for line, name in source.imports
-        if _within(name, room)
-    ]
 
 
 def libraries(source: Source) -> list[str]:
@@ -400,12 +253,12 @@ def children(source: Source) -> list[str]:
 
 
 def unwatched(source: Source) -> list[str]:
-    """Nothing that runs beside its starter ends without a word: adapter.watched starts it."""
+    """Nothing that runs beside its starter ends without a word: adapter.host.watched starts it."""
     if source.room not in WATCHED_ROOMS:
         return []
     calls = (node.func for node in source.nodes if isinstance(node, ast.Call))
     return [
-        f"{source.path}:{called.lineno}: {called.attr}; start it by adapter.watched"
+        f"{source.path}:{called.lineno}: {called.attr}; start it by adapter.host.watched"
         for called in calls
         if isinstance(called, ast.Attribute) and called.attr in STARTERS
     ]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.table import Attribute, AttributeRow, Table, problem_with
 from adapter.core.attributes.unsupported import choice, table, text, whole
-from adapter.texts import NOT_SHOWN
+from adapter.host.texts import NOT_SHOWN
 
 YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256

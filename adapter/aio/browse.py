@@ -15,9 +15,6 @@ from msgspec import Struct
 from adapter.aio.context import TaskContext
 from adapter.aio.handles import TaskHandles, close_handles, open_handle
 from adapter.aio.unit import TaskUnit
-from adapter.channel import requests as rq
-from adapter.channel.requests import Handle, Pending, StartOver
-from adapter.channel.unit import NoUnit
 from adapter.client.browse import (
     BATCH,
     NO_WAIT_SHARED,
@@ -29,6 +26,9 @@ from adapter.client.browse import (
 )
 from adapter.client.conversion import shown
 from adapter.client.message import Message
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.requests import Handle, Pending, StartOver
+from adapter.connection.channel.unit import NoUnit
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages

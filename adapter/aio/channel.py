@@ -1,10 +1,10 @@
 """One client connection as tasks of one event loop share it: the driver for asyncio.
 
-The books are those of the threaded driver (adapter/channel): what is unanswered, the numbers of the
-session, frames, and what is said on a new link. Here answers arrive by calls of the event loop and
-wake the futures that tasks wait for; one task of the connection notices silence and connects again.
-Nothing needs a lock: whatever changes the books runs in the loop's thread and waits for nothing
-meanwhile. This module knows no verb.
+The books are those of the threaded driver (adapter/connection/channel): what is unanswered, the
+numbers of the session, frames, and what is said on a new link. Here answers arrive by calls of the
+event loop and wake the futures that tasks wait for; one task of the connection notices silence and
+connects again. Nothing needs a lock: whatever changes the books runs in the loop's thread and waits
+for nothing meanwhile. This module knows no verb.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakMethod, ref
 
-from adapter import watched
 from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
 from adapter.aio.own_tasks import OwnTasks
 from adapter.aio.recovery import TaskRecovery
 from adapter.aio.renewal import keep_renewed
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
-from adapter.channel.books import ChannelBooks
-from adapter.channel.commits import IN_FLIGHT_MAX
-from adapter.channel.forking import disown_in_child
-from adapter.channel.link.port import Link
-from adapter.channel.numbering import UNANSWERED_MAX
-from adapter.channel.renewal import TokenSchedule, warn_of_end
-from adapter.channel.requests import Handle, Pending, UnitOnWire
-from adapter.channel.sending import Sender
-from adapter.channel.steps import Aside, Steps
-from adapter.channel.timeouts import Timeouts
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.commits import IN_FLIGHT_MAX
+from adapter.connection.channel.forking import disown_in_child
+from adapter.connection.channel.link.port import Link
+from adapter.connection.channel.numbering import UNANSWERED_MAX
+from adapter.connection.channel.renewal import TokenSchedule, warn_of_end
+from adapter.connection.channel.requests import Handle, Pending, UnitOnWire
+from adapter.connection.channel.sending import Sender
+from adapter.connection.channel.steps import Aside, Steps
+from adapter.connection.channel.timeouts import Timeouts
 from adapter.errors import ConnectionClosed, Error, LimitReached, WrongEventLoop
+from adapter.host import watched
 
 ResultT = TypeVar("ResultT")
 ArgumentT = TypeVar("ArgumentT")

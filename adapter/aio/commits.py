@@ -1,13 +1,13 @@
 """Commits in flight, as tasks wait for them.
 
-What is kept of them, and what a failure raises, is said in adapter/channel/commits.py. Any number
-of tasks may wait for the same commit.
+What is kept of them, and what a failure raises, is said in adapter/connection/channel/commits.py.
+Any number of tasks may wait for the same commit.
 """
 
 from __future__ import annotations
 
 from adapter.aio.waiting import await_answers, await_outcomes
-from adapter.channel.commits import CommitsBooks
+from adapter.connection.channel.commits import CommitsBooks
 
 
 class TaskCommits(CommitsBooks):

@@ -25,16 +25,6 @@ from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
 from adapter.aio.unit import TaskUnit, perform
 from adapter.aio.values import decode
-from adapter.channel import arguments as a
-from adapter.channel.addresses import parse_addresses
-from adapter.channel.connecting import ConnectOptions, timeouts_by
-from adapter.channel.link.pipe import Accept
-from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
-from adapter.channel.tls import Tls, context_by
-from adapter.channel.token_source import Token
-from adapter.channel.unit import NoUnit, unit_for
-from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
 from adapter.client.authorities import AuthorityAdministration
 from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, schemas_by
@@ -48,11 +38,21 @@ from adapter.client.replies import address_reply
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import publication_result, publish_requests, subscription_of
 from adapter.client.verb import TaskFace
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.addresses import parse_addresses
+from adapter.connection.channel.connecting import ConnectOptions, timeouts_by
+from adapter.connection.channel.link.pipe import Accept
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
+from adapter.connection.channel.tls import Tls, context_by
+from adapter.connection.channel.token_source import Token
+from adapter.connection.channel.unit import NoUnit, unit_for
+from adapter.connection.channel.verbs import put_apart
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
 from adapter.errors import Error
-from adapter.network.dialing import directory_by, look_up_by
+from adapter.runtime.network.dialing import directory_by, look_up_by
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry

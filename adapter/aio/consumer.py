@@ -10,10 +10,10 @@ from typing import Any, Self
 from adapter.aio.channel import ResultT, TaskChannel
 from adapter.aio.closing import TaskClosing
 from adapter.aio.handles import ask_to_open, close_handles
-from adapter.channel.requests import open_request
-from adapter.channel.steps import Steps
 from adapter.client.consumer import ConsumerVerbs
 from adapter.client.verb import TaskFace
+from adapter.connection.channel.requests import open_request
+from adapter.connection.channel.steps import Steps
 
 
 class Consumer(TaskFace, ConsumerVerbs, TaskClosing):

@@ -20,9 +20,9 @@ from msgspec import structs
 
 from adapter.aio.channel import TaskChannel
 from adapter.aio.unit import TaskUnit, perform
-from adapter.channel.requests import Handle
-from adapter.channel.verbs import get_request
 from adapter.client.prefetch import left_ms
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages

@@ -10,10 +10,10 @@ import weakref
 from contextlib import suppress
 
 from adapter.aio.channel import TaskChannel
-from adapter.channel.requests import Handle, Pending, open_request
-from adapter.channel.verbs import close_request
 from adapter.client.handles import IN_ORDER
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
+from adapter.connection.channel.requests import Handle, Pending, open_request
+from adapter.connection.channel.verbs import close_request
 from adapter.core.contract import commands as c
 from adapter.errors import NotAuthorized, NotOpen
 

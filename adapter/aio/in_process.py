@@ -1,7 +1,7 @@
 """Links within one process: a pair of transports between two event loops, or within one.
 
 What one end writes arrives at the protocol of the other by a call on the other's loop. For the
-bounds see adapter.channel.link.pipe.
+bounds see adapter.connection.channel.link.pipe.
 
 This module does not know what frames mean, nor what the server is.
 """
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from adapter.aio.link import TaskLink
-from adapter.channel.addresses import Address
-from adapter.channel.link.pipe import PEER, Accept, PipeTransport
-from adapter.channel.link.port import HostNotReached
+from adapter.connection.channel.addresses import Address
+from adapter.connection.channel.link.pipe import PEER, Accept, PipeTransport
+from adapter.connection.channel.link.port import HostNotReached
 
 
 class InProcessTaskDialer:
     """A TaskDialer of what accepts links on an event loop of this process."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, accept: Accept) -> None:
-        """accept: see adapter.channel.link.pipe; called on that loop."""
+        """accept: see adapter.connection.channel.link.pipe; called on that loop."""
         self._loop = loop
         self._accept = accept
 

@@ -16,8 +16,6 @@ from adapter.aio.put_many import put_in_units, put_inside
 from adapter.aio.putting import put_by
 from adapter.aio.unit import TaskUnit
 from adapter.aio.values import encode
-from adapter.channel import arguments as a
-from adapter.channel.unit import NoUnit, unit_for
 from adapter.client.message import PutResult
 from adapter.client.producing import (
     KafkaRecord,
@@ -28,6 +26,8 @@ from adapter.client.producing import (
     record_message,
 )
 from adapter.client.putting import check_wait
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.unit import NoUnit, unit_for
 from adapter.core.contract import commands as c
 
 

@@ -16,20 +16,26 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
-from adapter import addresses
-from adapter.certificates import said_of
-from adapter.channel.addresses import Address, parse_addresses
-from adapter.channel.connecting import ConnectOptions, names_by
-from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
-from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
-from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
-from adapter.channel.link.tcp import keep_alive
-from adapter.channel.link.tls import check_can_have_tls
-from adapter.channel.places import ManagerPlaces, may_lead
+from adapter.connection.channel.addresses import Address, parse_addresses
+from adapter.connection.channel.connecting import ConnectOptions, names_by
+from adapter.connection.channel.conversation import Conversation, Introduction, frames_of, why_none
+from adapter.connection.channel.link.lookup import CONNECT_S_MIN, LookUp
+from adapter.connection.channel.link.port import (
+    TIMINGS,
+    HostNotReached,
+    LinkLost,
+    TlsRefused,
+    WhileFull,
+)
+from adapter.connection.channel.link.tcp import keep_alive
+from adapter.connection.channel.link.tls import check_can_have_tls
+from adapter.connection.channel.places import ManagerPlaces, may_lead
+from adapter.connection.wire.codec import FrameBuffer, Payload
+from adapter.connection.wire.frames import ProtocolError
 from adapter.errors import InvalidValue
-from adapter.tls_alerts import AlertingContext, alerts_on
-from adapter.wire.codec import FrameBuffer, Payload
-from adapter.wire.frames import ProtocolError
+from adapter.host import addresses
+from adapter.host.certificates import said_of
+from adapter.host.tls_alerts import AlertingContext, alerts_on
 
 BUFFER_BYTES = 256 * 1024
 """With more than this unsent, verbs wait before they send."""

@@ -14,8 +14,8 @@ from typing import TypeVar
 from adapter.aio.channel import TaskChannel
 from adapter.aio.unit import TaskUnit
 from adapter.aio.waiting import await_answers, let_send
-from adapter.channel.requests import Handle
 from adapter.client.prefetch import PrefetchBooks, left_ms
+from adapter.connection.channel.requests import Handle
 from adapter.core.contract.message import Delivered
 
 TaskUnitT = TypeVar("TaskUnitT", bound=TaskUnit)

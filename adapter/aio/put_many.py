@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from adapter.aio.channel import TaskChannel
 from adapter.aio.unit import TaskUnit
-from adapter.channel.requests import Handle
-from adapter.channel.verbs import put_request
 from adapter.client.put_many import Pipeline, in_units
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.verbs import put_request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from adapter.aio.channel import TaskChannel
 from adapter.aio.unit import TaskUnit, perform
-from adapter.channel.requests import Handle
-from adapter.channel.verbs import put_request
 from adapter.client.message import PutResult
 from adapter.client.putting import keep, kept_result
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.verbs import put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone

@@ -26,10 +26,6 @@ from adapter.aio.replies import TaskReplies
 from adapter.aio.unit import TaskUnit
 from adapter.aio.values import encode
 from adapter.aio.work import TaskSource, TaskUnits
-from adapter.channel import arguments as a
-from adapter.channel.requests import Handle
-from adapter.channel.unit import NoUnit, unit_for
-from adapter.channel.verbs import get_command, take_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
@@ -41,6 +37,10 @@ from adapter.client.replies import outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import TaskFace
 from adapter.client.work import loop_sizes
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.unit import NoUnit, unit_for
+from adapter.connection.channel.verbs import get_command, take_command, wanted_ids
 from adapter.core.contract import commands as c
 from adapter.errors import ConnectionClosed
 

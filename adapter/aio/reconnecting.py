@@ -7,7 +7,6 @@ import inspect
 from collections import deque
 from typing import Generic
 
-from adapter.channel.link.port import NewLink, NoLink
 from adapter.client.reconnecting import (
     ConnectionT,
     OnReconnect,
@@ -15,6 +14,7 @@ from adapter.client.reconnecting import (
     log_failed_call,
     reconnection,
 )
+from adapter.connection.channel.link.port import NewLink, NoLink
 
 
 class TaskReconnects(Generic[ConnectionT]):

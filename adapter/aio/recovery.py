@@ -1,6 +1,7 @@
 """Reading a link, losing it, and connecting again: the part of a connection that has a task.
 
-What becomes of unanswered requests is said in adapter/channel/recovery.py, and is the same here.
+What becomes of unanswered requests is said in adapter/connection/channel/recovery.py, and is the
+same here.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from contextlib import suppress
 from functools import partial
 
 from adapter.aio.link import TaskHandshake, TaskLink, converse
-from adapter.channel.conversation import Rejected, reopen, resume
-from adapter.channel.first_link import FirstAttempts
-from adapter.channel.link.port import Link, LinkLost, LinkSilent
-from adapter.channel.losses import Losses, silence_text
-from adapter.channel.receiving import Receiver
-from adapter.channel.sending import Sender
-from adapter.channel.state import ChannelState
-from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS, SERVER_DEAD, Finding, Heartbeat, looks_of
+from adapter.connection.channel.conversation import Rejected, reopen, resume
+from adapter.connection.channel.first_link import FirstAttempts
+from adapter.connection.channel.link.port import Link, LinkLost, LinkSilent
+from adapter.connection.channel.losses import Losses, silence_text
+from adapter.connection.channel.receiving import Receiver
+from adapter.connection.channel.sending import Sender
+from adapter.connection.channel.state import ChannelState
+from adapter.connection.wire.heartbeats import (
+    LOOK_S_MIN,
+    LOOKS,
+    SERVER_DEAD,
+    Finding,
+    Heartbeat,
+    looks_of,
+)
 
 
 class TaskRecovery:

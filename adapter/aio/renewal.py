@@ -1,4 +1,4 @@
-"""The task that shows new tokens; when one is due is said in adapter/channel/renewal.py."""
+"""The task that shows new tokens; when one is due is said in connection/channel/renewal.py."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from adapter.channel.renewal import TokenSchedule
-from adapter.channel.requests import Pending
+from adapter.connection.channel.renewal import TokenSchedule
+from adapter.connection.channel.requests import Pending
 from adapter.errors import Error
 
 

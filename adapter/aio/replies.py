@@ -13,8 +13,6 @@ from adapter.aio.context import TaskContext
 from adapter.aio.getting import take
 from adapter.aio.handles import open_handle
 from adapter.aio.unit import perform
-from adapter.channel.requests import Handle
-from adapter.channel.verbs import put_request
 from adapter.client.conversion import incoming
 from adapter.client.message import Message
 from adapter.client.replies import (
@@ -27,6 +25,8 @@ from adapter.client.replies import (
     refuse_inside,
     slice_ms,
 )
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.verbs import put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Messages, PutDone

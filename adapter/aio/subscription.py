@@ -10,9 +10,9 @@ from adapter.aio.context import TaskContext
 from adapter.aio.handles import ask_to_open
 from adapter.aio.queue import Queue
 from adapter.aio.replies import TaskReplies
-from adapter.channel import arguments as a
-from adapter.channel.requests import Handle, Pending, open_request
 from adapter.client.subscription import not_open, request_retained, subscription_handles
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.requests import Handle, Pending, open_request
 from adapter.core.contract import commands as c
 
 

@@ -12,9 +12,9 @@ from typing import Self, TypeVar
 from adapter.aio.channel import TaskChannel
 from adapter.aio.commits import TaskCommits
 from adapter.aio.waiting import await_answers
-from adapter.channel import arguments as a
-from adapter.channel.requests import Pending
-from adapter.channel.unit import GONE, UnitBooks, UnitState
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.unit import GONE, UnitBooks, UnitState
 from adapter.core.contract.results import Done
 from adapter.errors import BackedOut, Error, LimitReached
 

@@ -21,7 +21,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 
 
 class TaskWake:

@@ -20,9 +20,9 @@ from adapter.aio.prefetch import TaskPrefetch
 from adapter.aio.producing import ProducingTaskUnit
 from adapter.aio.unit import TaskUnit
 from adapter.aio.unit_steps import carry_out
-from adapter.channel.requests import Handle
 from adapter.client.retry import GotFrom, Retries
 from adapter.client.work import STUCK_S, WorkBooks, left_open, log
+from adapter.connection.channel.requests import Handle
 from adapter.errors import ConnectionBroken, Error, NotOpen
 
 

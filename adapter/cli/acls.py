@@ -1,6 +1,7 @@
 """mqk acl list: the rights on Kafka that a role needs, in the forms that Kafka's tools take.
 
-The rights are in adapter.acls; this module finds out what the role works with. Kafka is not asked.
+The rights are in adapter.host.settings.acls; this module finds out what the role works with. Kafka
+is not asked.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import click
 import msgspec
 
 import adapter
-from adapter.acls import formats, table
-from adapter.acls.table import AclEntry, AclNeeds
 from adapter.cli import settings
 from adapter.command.grouped import GroupedCommand, Groups
-from adapter.config import ConfigError
 from adapter.core.attributes.export import EXPORT
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.object_names import NAME
+from adapter.host.settings.acls import formats, table
+from adapter.host.settings.acls.table import AclEntry, AclNeeds
+from adapter.host.settings.config import ConfigError
+from adapter.host.settings.setting_rows import TOPIC_PATTERN
 from adapter.server.services.own_schemas import ON_TOPIC
-from adapter.setting_rows import TOPIC_PATTERN
 
 CONNECT_TIMEOUT_S = 5.0
 DEFAULT_SERVERS = "localhost:9092"

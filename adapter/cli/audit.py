@@ -7,14 +7,14 @@ from contextlib import closing, contextmanager
 
 import click
 
-from adapter import texts
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.connections import time_of
 from adapter.client.events import Event
 from adapter.command import options
 from adapter.core.contract.audit import KINDS
-from adapter.topics.events import EventReader
+from adapter.host import texts
+from adapter.storage.topics.events import EventReader
 
 APPLICATION = "mqk audit"
 WAIT_MS = 0

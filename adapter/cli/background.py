@@ -16,9 +16,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from adapter import launch
 from adapter.cli import output
 from adapter.command import failures
+from adapter.host import launch
 from adapter.server.main import Ready
 from adapter.server.settings import ServerSettings
 

@@ -14,40 +14,40 @@ import click
 import msgspec
 from msgspec import Struct
 
-from adapter import release
-from adapter.backup import contents as backups
-from adapter.backup import file as files
-from adapter.backup import restoring, taking
-from adapter.backup.contents import Contents
-from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
-from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
 from adapter.cli import ledger_key, output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
 from adapter.command.options import KafkaClient
-from adapter.format import names
-from adapter.format.schemas import VERSION as ENTRY_VERSION
-from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
-from adapter.ledger.envelope import UnknownKey
-from adapter.ledger.kafka import KafkaLedger
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import LedgerError, LedgerMismatch, Raw
-from adapter.ledger.seals import NO_KEYS, SealKeys
-from adapter.ledger.snapshots import Snapshot
-from adapter.movers.errors import Doubtful
-from adapter.movers.recorded import (
+from adapter.host import release
+from adapter.runtime.owner.liveness import OwnedElsewhereError, check_free
+from adapter.runtime.owner.parts import HEARTBEAT_S
+from adapter.runtime.owner.replay import LedgerUnreadableError, known_entries
+from adapter.storage.backup import contents as backups
+from adapter.storage.backup import file as files
+from adapter.storage.backup import restoring, taking
+from adapter.storage.backup.contents import Contents
+from adapter.storage.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
+from adapter.storage.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
+from adapter.storage.format import names
+from adapter.storage.format.schemas import VERSION as ENTRY_VERSION
+from adapter.storage.ledger.envelope import VERSION as ENVELOPE_VERSION
+from adapter.storage.ledger.envelope import UnknownKey
+from adapter.storage.ledger.kafka import KafkaLedger
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.kafka_snapshots import KafkaSnapshots
+from adapter.storage.ledger.port import LedgerError, LedgerMismatch, Raw
+from adapter.storage.ledger.seals import NO_KEYS, SealKeys
+from adapter.storage.ledger.snapshots import Snapshot
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.recorded import (
     check_ledger_is_there,
     copied_messages,
     lanes_behind,
     read_recorded,
 )
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.owner.liveness import OwnedElsewhereError, check_free
-from adapter.owner.parts import HEARTBEAT_S
-from adapter.owner.replay import LedgerUnreadableError, known_entries
-from adapter.topics.admin import TopicError, settings_for
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.topics.admin import TopicError, settings_for
 
 ANSWER_S = 10.0
 EXPECTED = (

@@ -14,13 +14,14 @@ from uuid import UUID
 
 import click
 
-from adapter import launch, servicebroker
-from adapter.allowed import AllowedPrograms
+from adapter import servicebroker
 from adapter.cli import output
 from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker import EVENTS, QUEUE_DISABLED
+from adapter.host import launch
+from adapter.host.allowed import AllowedPrograms
 from adapter.servicebroker.activation import as_argument
 
 WEBHOOK_TIMEOUT_S = 10.0

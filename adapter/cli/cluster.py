@@ -17,10 +17,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from msgspec import Struct
 
-from adapter.format import names
-from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG, LastRefusal
 from adapter.localkafka.settings import FAILOVER
+from adapter.storage.format import names
+from adapter.storage.ledger.failures import describe, error_of
+from adapter.storage.ledger.kafka_settings import LOG, LastRefusal
 
 COMPLETE = (".ledger", ".snapshots", ".events")
 """Ends of the names of topics that are never compacted; queues' topics have more to their names."""

@@ -13,13 +13,19 @@ from typing import Any
 
 import click
 
-from adapter import config as configuration
 from adapter.cli import output, settings
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand
+from adapter.host.settings import config as configuration
+from adapter.host.settings.setting_rows import (
+    OPTION_PREFIX,
+    OPTIONS,
+    SETTINGS,
+    WITH_PASSWORD,
+    Setting,
+)
 from adapter.server.listen.listener import NotLoopbackError, check_loopback
-from adapter.setting_rows import OPTION_PREFIX, OPTIONS, SETTINGS, WITH_PASSWORD, Setting
-from adapter.topics.admin import TopicError, admin_client
+from adapter.storage.topics.admin import TopicError, admin_client
 
 
 @click.group()
@@ -140,7 +146,7 @@ def example() -> Iterator[str]:
 HEAD = """\
 # Configuration
 
-<!-- Written by `mqk config reference`; a test holds it to the table in adapter/setting_rows.py. -->
+<!-- Written by `mqk config reference`; a test holds it to the table of settings. -->
 
 A queue manager's process takes its settings from flags, from the environment, and from a TOML file.
 **Flags win over the environment, the environment over the file, the file over the defaults**; the

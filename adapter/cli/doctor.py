@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter import compiled, launch
 from adapter.cli import cluster, output
 from adapter.command import failures, options
 from adapter.errors import ConnectionBroken, Error
+from adapter.host import compiled, launch
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
 
 PYTHON_MIN = (3, 11)

@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapter.channel.addresses import Address, parse_addresses
 from adapter.command import failures
-from adapter.owner import processes
+from adapter.connection.channel.addresses import Address, parse_addresses
+from adapter.runtime.owner import processes
 
 POLL_S = 0.05
 LISTEN_TIMEOUT_S = 1.0

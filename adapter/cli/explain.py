@@ -19,10 +19,10 @@ from adapter.core.contract import records as r
 from adapter.core.contract.authorities import words_of
 from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.unit_records import RecordPart
-from adapter.format import entries
-from adapter.format.schemas import UnreadableError
-from adapter.ledger.envelope import OWNER_CHANGED, Envelope, text_of
-from adapter.ledger.validity import Verdict
+from adapter.storage.format import entries
+from adapter.storage.format.schemas import UnreadableError
+from adapter.storage.ledger.envelope import OWNER_CHANGED, Envelope, text_of
+from adapter.storage.ledger.validity import Verdict
 
 MEANING = {
     Verdict.VALID: "valid",

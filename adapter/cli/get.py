@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 import adapter
-from adapter import texts
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.command import options, streams
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.errors import Error
+from adapter.host import texts
 
 GROUPS: Groups = {
     "How many, and how long to wait": ("timeout_s", "wait", "count", "everything"),

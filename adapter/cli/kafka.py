@@ -9,10 +9,10 @@ import msgspec
 
 from adapter.cli import output
 from adapter.command import failures, options
+from adapter.host.settings.setting_rows import PORT_MAX
 from adapter.localkafka import detached
 from adapter.localkafka.broker import HEAP_MB
 from adapter.localkafka.detached import Status
-from adapter.setting_rows import PORT_MAX
 
 PORT = click.IntRange(1024, PORT_MAX - 100)
 

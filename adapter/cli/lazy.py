@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 from msgspec import Struct
 
-from adapter import memory
+from adapter.host import memory
 
 
 class LazyCommand(Struct, frozen=True):

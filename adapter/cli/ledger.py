@@ -15,13 +15,13 @@ import msgspec
 from adapter.cli import backups, explain, ledger_key, output
 from adapter.cli.explain import Shown
 from adapter.command import failures, options
-from adapter.format import names
-from adapter.ledger.envelope import NewerVersion
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerError, LedgerMismatch
-from adapter.ledger.seals import SealKeys
-from adapter.ledger.validity import Assembly, Validity
+from adapter.storage.format import names
+from adapter.storage.ledger.envelope import NewerVersion
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerError, LedgerMismatch
+from adapter.storage.ledger.seals import SealKeys
+from adapter.storage.ledger.validity import Assembly, Validity
 
 
 @click.group()

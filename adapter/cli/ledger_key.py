@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from adapter import ledger_keys
 from adapter.cli import output
 from adapter.command import failures, options
-from adapter.ledger.seals import SealKeys, id_of
-from adapter.ledger_keys import LedgerKeysError
+from adapter.host.settings import ledger_keys
+from adapter.host.settings.ledger_keys import LedgerKeysError
+from adapter.storage.ledger.seals import SealKeys, id_of
 
 
 def _read(_context: object, _parameter: object, path: Path | None) -> SealKeys:

@@ -9,9 +9,9 @@ from functools import partial
 
 import click
 
-from adapter import release
 from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures
+from adapter.host import release
 
 COMMANDS = {
     "demo": LazyCommand(

@@ -15,13 +15,13 @@ from msgspec import Struct
 
 from adapter.cli import cluster, output
 from adapter.command import failures, options
-from adapter.format import names
-from adapter.ledger.kafka import KafkaLedger
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerError
-from adapter.owner.announcement import read_announcement
-from adapter.owner.liveness import SILENCES, has_stopped, is_gone
-from adapter.owner.parts import HEARTBEAT_S
+from adapter.runtime.owner.announcement import read_announcement
+from adapter.runtime.owner.liveness import SILENCES, has_stopped, is_gone
+from adapter.runtime.owner.parts import HEARTBEAT_S
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka import KafkaLedger
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerError
 
 LOOKS_AT_ONCE = 16
 """Ledgers that are looked at in threads of their own: each waits for answers nearly always."""

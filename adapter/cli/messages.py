@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter import texts
 from adapter.core.contract.message import NO_ID
 from adapter.errors import Error
+from adapter.host import texts
 
 ID_BYTES = 24
 TEXT_ID = "text:"

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 import msgspec
 
-from adapter import texts
 from adapter.command import failures
+from adapter.host import texts
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,13 +16,13 @@ from typing import Any
 import click
 
 import adapter
-from adapter import texts
 from adapter.cli import completion, messages, output
 from adapter.cli.connected import connect
 from adapter.command import failures, options, streams
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.errors import Error, InDoubt, MessageTooLong
+from adapter.host import texts
 
 UNIT_SIZE_MAX = 10_000
 LINES_MAX = 1_000

@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 import adapter
-from adapter import compiled
-from adapter.channel.addresses import parse_directory
 from adapter.cli import output
 from adapter.cli.ending import ManagerEnd
 from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures, options
+from adapter.connection.channel.addresses import parse_directory
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
+from adapter.host import compiled
 
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""

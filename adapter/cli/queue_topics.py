@@ -13,9 +13,9 @@ from adapter.cli import cluster, output
 from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.core.contract.incarnations import IncarnationState
-from adapter.format import names
-from adapter.topics.admin import TopicAdmin, TopicError, settings_for
-from adapter.topics.specs import TopicSettings
+from adapter.storage.format import names
+from adapter.storage.topics.admin import TopicAdmin, TopicError, settings_for
+from adapter.storage.topics.specs import TopicSettings
 
 
 class QueueTopic(Struct, frozen=True):

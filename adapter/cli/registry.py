@@ -14,15 +14,15 @@ import click
 import msgspec
 from msgspec import Struct
 
-from adapter import texts
 from adapter.cli import output
 from adapter.command import failures, options, signals
+from adapter.host import texts
+from adapter.host.settings.setting_rows import DEFAULT_HTTP_PORT
 from adapter.registry import avro_schema, http, own, topic
 from adapter.registry.log import SCHEMAS
 from adapter.registry.port import Registered, SchemaRegistry
 from adapter.registry.rest import RestRegistry
 from adapter.server.monitor.http import REGISTRY
-from adapter.setting_rows import DEFAULT_HTTP_PORT
 
 DEFAULT_URL = f"http://{http.HOST}:{http.PORT}"
 SUFFIX = ".avsc"

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from adapter import config
 from adapter.command import default_kafka, options
 from adapter.command.grouped import Groups
-from adapter.config import Config, SettingValue
-from adapter.setting_rows import ADDRESSES, OPTIONS, SETTINGS, Setting
+from adapter.host.settings import config
+from adapter.host.settings.config import Config, SettingValue
+from adapter.host.settings.setting_rows import ADDRESSES, OPTIONS, SETTINGS, Setting
 
 Command = Callable[..., Any]
 

@@ -12,12 +12,12 @@ from typing import Any
 import click
 import msgspec
 
-from adapter import logs
 from adapter.cli import background, settings
 from adapter.cli.background import ReadyLine
 from adapter.command import default_kafka, failures, options
 from adapter.command.grouped import GroupedCommand
-from adapter.config import ConfigError, missing
+from adapter.host import logs
+from adapter.host.settings.config import ConfigError, missing
 from adapter.server import main as server
 from adapter.server.listen.listener import NotLoopbackError, check_loopback
 from adapter.server.settings import ServerSettings

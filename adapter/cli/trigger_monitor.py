@@ -10,10 +10,10 @@ import os
 
 import click
 
-from adapter.allowed import AllowedPrograms
-from adapter.channel.addresses import parse_addresses, parse_directory
 from adapter.cli.connected import connect
 from adapter.command import failures, options, signals
+from adapter.connection.channel.addresses import parse_addresses, parse_directory
+from adapter.host.allowed import AllowedPrograms
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S
 from adapter.services.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from adapter import msmq
-from adapter.allowed import AllowedPrograms
 from adapter.cli.trigger_monitor import tell_all
 from adapter.command import failures, options, signals
+from adapter.host.allowed import AllowedPrograms
 from adapter.msmq.triggers import Run, TriggerService, configuration
 from adapter.msmq.triggers.model import Trigger
 

@@ -12,15 +12,15 @@ from adapter.cli.explain import MEANING
 from adapter.core import dispatch
 from adapter.core.contract import records as r
 from adapter.core.model.manager import QueueManager
-from adapter.format import descriptor, entries, names
-from adapter.format.progress import CopyProgress
-from adapter.format.schemas import UnreadableError
-from adapter.ledger.envelope import OWNER_BYTES, NewerVersion, UnknownKey
-from adapter.ledger.port import Raw
-from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
-from adapter.ledger.snapshots import Snapshot, covers
-from adapter.ledger.validity import Assembly, Validity, Verdict
-from adapter.owner.replay import UNFIT, restore
+from adapter.runtime.owner.replay import UNFIT, restore
+from adapter.storage.format import descriptor, entries, names
+from adapter.storage.format.progress import CopyProgress
+from adapter.storage.format.schemas import UnreadableError
+from adapter.storage.ledger.envelope import OWNER_BYTES, NewerVersion, UnknownKey
+from adapter.storage.ledger.port import Raw
+from adapter.storage.ledger.seals import NO_KEYS, SealKeys, Seals
+from adapter.storage.ledger.snapshots import Snapshot, covers
+from adapter.storage.ledger.validity import Assembly, Validity, Verdict
 
 HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID, Verdict.FORGED})
 """What failures and other writers leave behind, and the rule that says what counts is there for."""

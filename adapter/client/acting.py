@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from adapter.channel.requests import open_request
-from adapter.channel.unit import AnyUnit, NoUnit, perform
-from adapter.channel.verbs import ask_to_open, close_handles, put_apart
 from adapter.client.connection import Connection
 from adapter.client.conversion import outgoing
 from adapter.client.forwarding import as_it_was_put, as_own
 from adapter.client.message import Message
 from adapter.client.put_many import put_in_units
+from adapter.connection.channel.requests import open_request
+from adapter.connection.channel.unit import AnyUnit, NoUnit, perform
+from adapter.connection.channel.verbs import ask_to_open, close_handles, put_apart
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Opened, PutDone
 from adapter.errors import NotAuthorized

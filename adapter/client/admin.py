@@ -10,14 +10,15 @@ from typing import Any, TypeVar, Unpack
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel import requests as rq
-from adapter.channel.books import ChannelBooks
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.steps import Steps, ask, exchange, run
 from adapter.client.attributes import QueueDefinition, QueueManagerSettings
 from adapter.client.verb import Verb
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle, Pending
+from adapter.connection.channel.steps import Steps, ask, exchange, run
+from adapter.connection.wire.frames import AskServer, Figures, Stop, SwitchOwner
 from adapter.core.contract import commands as c
 from adapter.core.contract.incarnations import (
     AskIncarnations,
@@ -43,7 +44,6 @@ from adapter.core.contract.results import (
 )
 from adapter.errors import ConnectionBroken, NotSwitched
 from adapter.errors.refusals import refusal
-from adapter.wire.frames import AskServer, Figures, Stop, SwitchOwner
 
 INCARNATIONS_AT_ONCE = 1_000
 """In one question: some tens of kilobytes."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from adapter.channel.books import ChannelBooks
-from adapter.channel.steps import Steps
 from adapter.client import admin
 from adapter.client.verb import Verb
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.steps import Steps
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import QueueStatus
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.channel.unit import UnitBooks
-from adapter.channel.verbs import put_apart
 from adapter.client.conversion import context_asked, outgoing
 from adapter.client.forwarding import as_it_was_put, as_own
 from adapter.client.message import Message
 from adapter.client.unit_steps import Exchange, UnitSteps
+from adapter.connection.channel.unit import UnitBooks
+from adapter.connection.channel.verbs import put_apart
 from adapter.core.contract.results import PutDone
 from adapter.errors import NotAuthorized
 

@@ -10,11 +10,11 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.steps import Steps, ask
 from adapter.client.channel_rules import ChannelRuleAdministration
 from adapter.client.verb import Verb
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.steps import Steps, ask
 from adapter.core.contract import authorities
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract.authorities import APPLICABLE, QUEUE, QUEUE_MANAGER

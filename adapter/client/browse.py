@@ -8,15 +8,15 @@ from functools import partial
 
 from msgspec import Struct
 
-from adapter.channel import requests as rq
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending, StartOver
-from adapter.channel.unit import AnyUnit, NoUnit
-from adapter.channel.verbs import close_handles, open_handle
 from adapter.client.context import Context
 from adapter.client.conversion import shown
 from adapter.client.handles import QueueHandles
 from adapter.client.message import Message
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle, Pending, StartOver
+from adapter.connection.channel.unit import AnyUnit, NoUnit
+from adapter.connection.channel.verbs import close_handles, open_handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages

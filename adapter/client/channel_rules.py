@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.steps import Steps, ask
 from adapter.client.verb import Verb
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.steps import Steps, ask
 from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelRule
 from adapter.core.contract.results import ChannelRulesFound, Done
 

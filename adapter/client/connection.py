@@ -10,20 +10,6 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from adapter.channel import arguments as a
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
-from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.pipe import Accept
-from adapter.channel.link.port import Dialer
-from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
-from adapter.channel.tls import Tls, context_by
-from adapter.channel.token_source import Token
-from adapter.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
-from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.authorities import AuthorityAdministration
 from adapter.client.consumer import Consumer
@@ -46,11 +32,25 @@ from adapter.client.subscription import (
 )
 from adapter.client.unit import Unit
 from adapter.client.verb import ThreadFace
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.connecting import ConnectOptions, handshake_by, timeouts_by
+from adapter.connection.channel.link.in_process import InProcessDialer
+from adapter.connection.channel.link.pipe import Accept
+from adapter.connection.channel.link.port import Dialer
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
+from adapter.connection.channel.tls import Tls, context_by
+from adapter.connection.channel.token_source import Token
+from adapter.connection.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
+from adapter.connection.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, Error
-from adapter.network.dialing import dialers_by
+from adapter.runtime.network.dialing import dialers_by
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry

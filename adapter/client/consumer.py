@@ -9,16 +9,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TypeVar
 
-from adapter.channel import arguments as a
-from adapter.channel import requests as rq
-from adapter.channel.books import ChannelBooks
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.forking import is_mine, new_lock
-from adapter.channel.requests import Pending, open_request
-from adapter.channel.steps import Steps, ask
-from adapter.channel.verbs import ask_to_open, close_handles
 from adapter.client.verb import ThreadFace, Verb
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.forking import is_mine, new_lock
+from adapter.connection.channel.requests import Pending, open_request
+from adapter.connection.channel.steps import Steps, ask
+from adapter.connection.channel.verbs import ask_to_open, close_handles
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from adapter.channel.channel import Channel
 from adapter.client.handles import TopicHandles
 from adapter.client.kept import LastUsed
 from adapter.client.producing import TOPICS_MAX
 from adapter.client.schemas import Schemas
+from adapter.connection.channel.channel import Channel
 
 
 def _topics() -> LastUsed[TopicHandles]:

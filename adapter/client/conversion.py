@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
-from adapter.channel import arguments as a
 from adapter.client.message import Message, time_of
 from adapter.client.schemas import Schemas
+from adapter.connection.channel import arguments as a
 from adapter.core.contract import commands as c
 from adapter.core.contract import message as core
 from adapter.core.contract.details import Details

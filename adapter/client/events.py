@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from adapter.channel.arguments import EPOCH
-from adapter.channel.books import ChannelBooks
+from adapter.connection.channel.arguments import EPOCH
+from adapter.connection.channel.books import ChannelBooks
 from adapter.errors import KafkaNotAvailable
 
 
@@ -46,7 +46,7 @@ def read_events(
         raise KafkaNotAvailable(
             f"queue manager {channel.queue_manager} is in memory: it has no topic of events"
         )
-    from adapter.topics.events import EventReader  # noqa: PLC0415 -- it loads a Kafka client
+    from adapter.storage.topics.events import EventReader  # noqa: PLC0415 -- loads a Kafka client
 
     with EventReader(channel.queue_manager, channel.kafka, options) as reader:
         for event in reader.read(wait_ms, is_ended):

@@ -9,13 +9,13 @@ import time
 from contextlib import suppress
 from typing import ClassVar, Final, Literal, get_args
 
-from adapter.channel import arguments as a
-from adapter.channel.channel import Channel
-from adapter.channel.flag import Flag
-from adapter.channel.forking import is_mine, new_lock
-from adapter.channel.requests import Handle
-from adapter.channel.verbs import close_handles, leave_open, open_handle
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.flag import Flag
+from adapter.connection.channel.forking import is_mine, new_lock
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.verbs import close_handles, leave_open, open_handle
 from adapter.core.contract import commands as c
 from adapter.errors import InvalidOption, NotAuthorized, NotOpen
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from adapter.channel.books import ChannelBooks
-from adapter.channel.steps import Aside, Steps, ask
-from adapter.channel.token_source import Token, TokenSource
 from adapter.client.verb import Verb
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.steps import Aside, Steps, ask
+from adapter.connection.channel.token_source import Token, TokenSource
+from adapter.connection.wire.frames import RenewToken
 from adapter.core.contract.results import Done
 from adapter.errors import InvalidOption
-from adapter.wire.frames import RenewToken
 
 
 class TokenRenewal:

@@ -10,9 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Unpack
 
-from adapter.channel import arguments as a
-from adapter.channel.closing import Closing
-from adapter.channel.unit import AnyUnit, NoUnit, unit_for
 from adapter.client.context import Context
 from adapter.client.handles import TopicHandles
 from adapter.client.message import PutResult
@@ -26,6 +23,9 @@ from adapter.client.producing import (
 )
 from adapter.client.put_many import put_in_units, put_inside
 from adapter.client.putting import check_wait, put_by
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.unit import AnyUnit, NoUnit, unit_for
 from adapter.core.contract import commands as c
 
 

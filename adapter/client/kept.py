@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from adapter.channel.forking import new_lock
+from adapter.connection.channel.forking import new_lock
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel.arguments import EPOCH
 from adapter.client.schemas import Schemas
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.arguments import EPOCH
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Property
 from adapter.core.mq_layouts.dead_letter import DeadLetter

@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.channel.unit import UnitBooks
 from adapter.client.aside import put_aside
 from adapter.client.message import Message
 from adapter.client.unit_steps import UnitEnd, UnitSteps, commit_aside, describe_queue
+from adapter.connection.channel.unit import UnitBooks
 from adapter.core.contract.backout import explain
 from adapter.errors import BackedOut, BackoutThresholdReached, Error, NotAuthorized, QueueNotFound
 

@@ -36,12 +36,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
-from adapter.channel import requests as rq
-from adapter.channel.books import ChannelBooks
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, UnitBooks
-from adapter.channel.verbs import get_request
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle, Pending
+from adapter.connection.channel.unit import AnyUnit, UnitBooks
+from adapter.connection.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages

@@ -1,7 +1,7 @@
 """What becomes of the arguments of produce(): a message whose export writes the record.
 
 Threads and tasks use it alike. The queue manager decides which topics may be written; an export
-writes them, once the unit is committed (adapter.exports). Nothing here waits or is sent.
+writes them, once the unit is committed (adapter.runtime.exports). Nothing here waits or is sent.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel.arguments import EPOCH
-from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import Handle
 from adapter.client.putting import subject_of
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.arguments import EPOCH
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.requests import Handle
 from adapter.core.contract import commands as c
 from adapter.core.contract import exports
 from adapter.core.contract.exports import RecordHeaders

@@ -15,12 +15,12 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from adapter.channel.books import ChannelBooks
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending, UnitOnWire
-from adapter.channel.steps import ROOM, Steps, exchange, run
-from adapter.channel.unit import AnyUnit
-from adapter.channel.verbs import put_request
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle, Pending, UnitOnWire
+from adapter.connection.channel.steps import ROOM, Steps, exchange, run
+from adapter.connection.channel.unit import AnyUnit
+from adapter.connection.channel.verbs import put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Done, PutDone

@@ -5,12 +5,12 @@ This module does not know where a message is put.
 
 from __future__ import annotations
 
-from adapter.channel import arguments as a
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, UnitBooks, perform
-from adapter.channel.verbs import put_request
 from adapter.client.message import PutResult
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.unit import AnyUnit, UnitBooks, perform
+from adapter.connection.channel.verbs import put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
 from adapter.core.contract.message import NO_ID, MessageData

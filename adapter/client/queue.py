@@ -10,13 +10,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adapter.channel import arguments as a
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
-from adapter.channel.verbs import get_apart, get_command, get_request, take_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
@@ -31,6 +24,19 @@ from adapter.client.replies import ReplyQueue, outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import ThreadFace
 from adapter.client.work import QueueLoops, Work, source_of, units
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.unit import AnyUnit, NoUnit, perform, show_interrupted, unit_for
+from adapter.connection.channel.verbs import (
+    get_apart,
+    get_command,
+    get_request,
+    take_command,
+    wanted_ids,
+)
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Messages
 from adapter.errors import ConnectionClosed

@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel.calls_in_turn import CallsInTurn
-from adapter.channel.link.port import NewLink, NoLink
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.calls_in_turn import CallsInTurn
+from adapter.connection.channel.link.port import NewLink, NoLink
 from adapter.errors import ConnectionClosed, InvalidType
 
 log = logging.getLogger("adapter.client")

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import time
 
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.forking import new_lock
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import perform, unit_for
-from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
 from adapter.client.conversion import incoming, outgoing
 from adapter.client.message import Message, PutFields, shown_id
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.forking import new_lock
+from adapter.connection.channel.requests import Handle, Pending
+from adapter.connection.channel.unit import perform, unit_for
+from adapter.connection.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.answers import (
     DISCARD,

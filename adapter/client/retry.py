@@ -27,16 +27,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import FROM_START, Handle, open_request
-from adapter.channel.unit import UnitBooks
-from adapter.channel.verbs import (
-    close_request,
-    dead_letter_answer,
-    dead_letter_question,
-    get_request,
-)
 from adapter.client.aside import put_aside
 from adapter.client.conversion import incoming
 from adapter.client.message import Message
@@ -47,6 +37,16 @@ from adapter.client.unit_steps import (
     commit_aside,
     describe_queue,
     question,
+)
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.requests import FROM_START, Handle, open_request
+from adapter.connection.channel.unit import UnitBooks
+from adapter.connection.channel.verbs import (
+    close_request,
+    dead_letter_answer,
+    dead_letter_question,
+    get_request,
 )
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adapter.channel import arguments as a
-from adapter.channel.closing import Closing
-from adapter.channel.forking import disown_in_child, new_lock
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.forking import disown_in_child, new_lock
 from adapter.errors import InvalidOption, InvalidType
 from adapter.registry.port import NotKnownError
 

@@ -13,20 +13,20 @@ from functools import partial
 
 import msgspec
 
-from adapter.channel import arguments as a
-from adapter.channel import requests as rq
-from adapter.channel.books import ChannelBooks
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.requests import Handle, Pending, open_request
-from adapter.channel.steps import Steps
-from adapter.channel.unit import AnyUnit, UnitBooks
-from adapter.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.client import admin
 from adapter.client.context import Context
 from adapter.client.message import Message, PutResult
 from adapter.client.queue import LoopOf, Queue
 from adapter.client.replies import ReplyQueue
 from adapter.client.work import Work
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.requests import Handle, Pending, open_request
+from adapter.connection.channel.steps import Steps
+from adapter.connection.channel.unit import AnyUnit, UnitBooks
+from adapter.connection.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData

@@ -8,11 +8,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Unpack
 
-from adapter.channel.unit import AnyUnit
 from adapter.client.context import Context
 from adapter.client.kafka_topic import produce
 from adapter.client.message import PutResult
 from adapter.client.producing import RecordFields
+from adapter.connection.channel.unit import AnyUnit
 
 
 class ProducingUnit(AnyUnit):

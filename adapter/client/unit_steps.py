@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from adapter.channel.requests import Pending
-from adapter.channel.unit import AnyUnit, perform
 from adapter.client.admin import Description, one_of, read_descriptions
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.unit import AnyUnit, perform
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions
 from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt

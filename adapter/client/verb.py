@@ -1,8 +1,8 @@
 """Verbs that objects of both faces have: called by threads, awaited by tasks.
 
-A class of verbs is written once, as steps (adapter/channel/steps.py). The class of each face
-inherits it and says how steps are driven. To a type checker, too, a verb returns its result on an
-object of threads, and a coroutine on an object of tasks. This module knows no verb.
+A class of verbs is written once, as steps (adapter/connection/channel/steps.py). The class of each
+face inherits it and says how steps are driven. To a type checker, too, a verb returns its result on
+an object of threads, and a coroutine on an object of tasks. This module knows no verb.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import wraps
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from adapter.channel.channel import Channel
-from adapter.channel.steps import Steps, run
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.steps import Steps, run
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")

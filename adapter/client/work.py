@@ -14,14 +14,6 @@ from types import TracebackType
 from typing import Protocol
 from weakref import WeakSet
 
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
-from adapter.channel.commits import CommitsInFlight
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import GONE, AnyUnit, UnitBooks, UnitState
-from adapter.channel.verbs import get_request
 from adapter.client.context import Context
 from adapter.client.conversion import incoming
 from adapter.client.message import Message
@@ -31,6 +23,14 @@ from adapter.client.retry import GotFrom, Retries
 from adapter.client.schemas import Schemas
 from adapter.client.unit import ProducingUnit
 from adapter.client.unit_steps import UnitSteps, carry_out
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.commits import CommitsInFlight
+from adapter.connection.channel.requests import Handle, Pending
+from adapter.connection.channel.unit import GONE, AnyUnit, UnitBooks, UnitState
+from adapter.connection.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages

@@ -48,7 +48,7 @@ def expect(*kinds: type[Exception]) -> Iterator[None]:
 
 def tell(text: str) -> None:
     """Print one sentence on standard error."""
-    from adapter import logs  # noqa: PLC0415 -- structlog takes time; few commands fail
+    from adapter.host import logs  # noqa: PLC0415 -- structlog takes time; few commands fail
 
     logs.tell(f"mqk: {text}")
 

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
-from adapter import config, texts
-from adapter.allowed import AllowedPrograms
 from adapter.command import default_kafka, failures, streams
+from adapter.host import texts
+from adapter.host.allowed import AllowedPrograms
+from adapter.host.settings import config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from adapter import watched
 from adapter.command import failures
+from adapter.host import watched
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT)
 

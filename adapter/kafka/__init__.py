@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import confluent_kafka
 
-from adapter.channel.arguments import as_name
 from adapter.client.conversion import incoming, outgoing
 from adapter.client.message import Message
+from adapter.connection.channel.arguments import as_name
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.message import MessageData as Content
 from adapter.errors import InvalidOption, InvalidType, InvalidValue
-from adapter.format import inbound, names
-from adapter.format.descriptor import UnitPosition
-from adapter.format.schemas import UnreadableError
 from adapter.kafka.table import Table
-from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
+from adapter.storage.format import inbound, names
+from adapter.storage.format.descriptor import UnitPosition
+from adapter.storage.format.schemas import UnreadableError
+from adapter.storage.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
 
 __all__ = ["Decoder", "Table", "decode", "inbound_record", "topic_name"]
 

@@ -21,12 +21,12 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import Handle, Pending, open_request
-from adapter.channel.steps import Steps, exchange
-from adapter.channel.unit import UnitBooks
-from adapter.channel.verbs import close_request
 from adapter.client.admin import durable, statuses
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.requests import Handle, Pending, open_request
+from adapter.connection.channel.steps import Steps, exchange
+from adapter.connection.channel.unit import UnitBooks
+from adapter.connection.channel.verbs import close_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, Delivered, MessageData
 from adapter.core.contract.results import Done, PutDone

@@ -21,25 +21,25 @@ from adapter.aio.connection import Connection as TaskConnection
 from adapter.aio.handles import TaskHandles
 from adapter.aio.putting import put_by as put_by_task
 from adapter.aio.unit import TaskUnit
-from adapter.channel import arguments as a
-from adapter.channel.books import ChannelBooks
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.requests import Handle
-from adapter.channel.steps import run
-from adapter.channel.unit import AnyUnit, show_interrupted
-from adapter.channel.verbs import get_request
 from adapter.client.admin import export_places
 from adapter.client.connection import Connection
 from adapter.client.handles import QueueHandles
 from adapter.client.putting import put_by
+from adapter.connection.channel import arguments as a
+from adapter.connection.channel.books import ChannelBooks
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.requests import Handle
+from adapter.connection.channel.steps import run
+from adapter.connection.channel.unit import AnyUnit, show_interrupted
+from adapter.connection.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import ExportPlaces, Messages
 from adapter.errors import InvalidOption, InvalidType, QueueInUse
-from adapter.format.feeds import TopicRecord
 from adapter.kafka import claims as claiming
 from adapter.kafka.syncing import ExportsBefore
 from adapter.kafka.topic_consumer import TableFollower
+from adapter.storage.format.feeds import TopicRecord
 
 TIMEOUT_S = 30.0
 MISSING = object()

@@ -16,11 +16,11 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
 
-from adapter import watched
-from adapter.channel.forking import disown_in_child
+from adapter.connection.channel.forking import disown_in_child
 from adapter.errors import TableBehind, TableError
-from adapter.feeds.kafka import ANSWER_S, KafkaFeedConsumer
-from adapter.feeds.port import (
+from adapter.host import watched
+from adapter.runtime.feeds.kafka import ANSWER_S, KafkaFeedConsumer
+from adapter.runtime.feeds.port import (
     FeedError,
     MissingTopicError,
     PartitionEnd,
@@ -28,7 +28,7 @@ from adapter.feeds.port import (
     Read,
     UnreadableTopicError,
 )
-from adapter.format.feeds import TopicRecord
+from adapter.storage.format.feeds import TopicRecord
 
 GROUP = "mqk-table"
 """Asked for by the client, never used."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from adapter.file_locks import lock_if_free
+from adapter.host.file_locks import lock_if_free
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import RESOLVE_TIMEOUT_S, Say
 from adapter.localkafka.readiness import POLL_S, READY_TIMEOUT_S_MAX

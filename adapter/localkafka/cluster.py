@@ -15,7 +15,7 @@ from typing import Self
 
 import msgspec
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import broker as brokers_of
 from adapter.localkafka import preparation
 from adapter.localkafka.alone import alone_on

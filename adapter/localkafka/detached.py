@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import broker, jars, preparation, readiness
 from adapter.localkafka.alone import alone_on
 from adapter.localkafka.errors import LocalKafkaError

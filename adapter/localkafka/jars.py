@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
-from adapter.file_locks import lock_if_free
+from adapter.host.file_locks import lock_if_free
 from adapter.localkafka.errors import LocalKafkaError
 
 ROOM = Path(__file__).parent

@@ -9,7 +9,7 @@ without it, only slower.
 import tempfile
 from pathlib import Path
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import broker, jars
 from adapter.localkafka.broker import Machine
 from adapter.localkafka.errors import LocalKafkaError

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
-from adapter.channel.addresses import Address, parse_addresses
-from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.tls import dialer_of
-from adapter.channel.timeouts import RECONNECT_S, Timeouts
-from adapter.channel.token_source import TOKEN_FILE, TokenSource
+from adapter.connection.channel.addresses import Address, parse_addresses
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.handshake import Handshake
+from adapter.connection.channel.link.tls import dialer_of
+from adapter.connection.channel.timeouts import RECONNECT_S, Timeouts
+from adapter.connection.channel.token_source import TOKEN_FILE, TokenSource
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs, tls

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from adapter import mq_constants as mq
-from adapter.channel.calls_in_turn import CallsInTurn
-from adapter.channel.channel import Channel
-from adapter.channel.link.port import NewLink, NoLink
+from adapter.connection.channel.calls_in_turn import CallsInTurn
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.link.port import NewLink, NoLink
 
 
 class ConnectionEvents:

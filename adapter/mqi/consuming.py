@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Mapping
 
 from adapter import mq_constants as mq
-from adapter.channel.forking import new_lock
+from adapter.connection.channel.forking import new_lock
 from adapter.mqi.connection_events import ConnectionEvents
 from adapter.mqi.consume_states import (
     ENDED,

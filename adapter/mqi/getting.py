@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter.channel.requests import FROM_START, Handle, Pending
-from adapter.channel.unit import Unit
-from adapter.channel.verbs import get_request
+from adapter.connection.channel.requests import FROM_START, Handle, Pending
+from adapter.connection.channel.unit import Unit
+from adapter.connection.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData, Property
 from adapter.core.contract.reasons import Reason

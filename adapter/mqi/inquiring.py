@@ -7,7 +7,7 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.administration.status import dates
 from adapter.administration.values import NoSuchValueError, from_plain, plain
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import AttributeRow
 from adapter.core.attributes.unsupported import UNSUPPORTED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.channel import verbs
-from adapter.channel.requests import Handle, Pending, open_request
+from adapter.connection.channel import verbs
+from adapter.connection.channel.requests import Handle, Pending, open_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects, Opened

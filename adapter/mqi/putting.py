@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.channel.requests import Pending, open_request
-from adapter.channel.unit import Unit
-from adapter.channel.verbs import close_request, put_request
+from adapter.connection.channel.requests import Pending, open_request
+from adapter.connection.channel.unit import Unit
+from adapter.connection.channel.verbs import close_request, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, PROPERTIES_MAX, MessageData
 from adapter.core.contract.reasons import Reason

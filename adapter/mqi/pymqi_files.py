@@ -14,8 +14,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from adapter import launch
 from adapter.errors import StartError
+from adapter.host import launch
 
 DOWNLOAD_TIMEOUT_S = 300
 """pip makes an environment of its own to ask the distribution for its name; a slow network."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from adapter.channel.link.in_process import serves_here
+from adapter.connection.channel.link.in_process import serves_here
 
 
 class PutOff(Struct, frozen=True):

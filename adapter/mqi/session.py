@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter.channel.channel import Channel
-from adapter.channel.forking import new_lock
-from adapter.channel.link.port import NoLink
-from adapter.channel.requests import Handle, Pending, StartOver
-from adapter.channel.unit import Unit, perform
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.forking import new_lock
+from adapter.connection.channel.link.port import NoLink
+from adapter.connection.channel.requests import Handle, Pending, StartOver
+from adapter.connection.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from adapter import mq_constants as mq
-from adapter.channel.requests import AGAIN, FORGOTTEN, Handle, Pending, open_request
+from adapter.connection.channel.requests import AGAIN, FORGOTTEN, Handle, Pending, open_request
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import NO_ID

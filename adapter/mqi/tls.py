@@ -27,9 +27,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter import texts
-from adapter.certificates import Password
-from adapter.channel.tls import (
+from adapter.connection.channel.tls import (
     context_by,
     context_of_store,
     key_store_of,
@@ -38,6 +36,8 @@ from adapter.channel.tls import (
 )
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import InvalidOption
+from adapter.host import texts
+from adapter.host.certificates import Password
 from adapter.mqi import pointers
 from adapter.mqi.reasons import MqiFailure
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
-from adapter.channel.channel import Channel
-from adapter.channel.forking import new_lock
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.lookup import LookUpDialer
-from adapter.channel.link.port import Dialer, HostNotReached
-from adapter.channel.requests import Pending
-from adapter.channel.timeouts import Timeouts
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.forking import new_lock
+from adapter.connection.channel.handshake import Handshake
+from adapter.connection.channel.link.lookup import LookUpDialer
+from adapter.connection.channel.link.port import Dialer, HostNotReached
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.timeouts import Timeouts
 from adapter.core.contract.format_names import parse, same_computer
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Refusal

@@ -7,21 +7,21 @@ import ssl
 from collections.abc import Sequence
 from typing import Unpack
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.channel import Channel
-from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
-from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.pipe import Accept
-from adapter.channel.link.port import Dialer
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
-from adapter.channel.tls import Tls, context_by
-from adapter.channel.token_source import Token
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.connecting import ConnectOptions, handshake_by, timeouts_by
+from adapter.connection.channel.link.in_process import InProcessDialer
+from adapter.connection.channel.link.pipe import Accept
+from adapter.connection.channel.link.port import Dialer
+from adapter.connection.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.connection.channel.tls import Tls, context_by
+from adapter.connection.channel.token_source import Token
 from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
 from adapter.msmq.host import Host
 from adapter.msmq.names import HERE, is_local_address
-from adapter.network.dialing import dialers_by
+from adapter.runtime.network.dialing import dialers_by
 
 COMPUTER_LENGTH_MAX = 255
 """A DNS name."""

@@ -6,7 +6,7 @@ System.Messaging does. This module knows no message.
 
 from __future__ import annotations
 
-from adapter.channel.plain_arguments import WrongArgumentType
+from adapter.connection.channel.plain_arguments import WrongArgumentType
 
 PROPERTIES = (
     "acknowledge_type", "acknowledgment", "administration_queue", "app_specific", "arrived_time",

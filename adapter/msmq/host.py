@@ -5,10 +5,10 @@ It knows how queues are created, found and opened; it does not know messages.
 
 from __future__ import annotations
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.requests import Pending
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract import msmq as c
 from adapter.core.contract.format_names import is_format_name

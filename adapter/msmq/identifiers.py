@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID
 
 FORM = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\\(\d{1,20})")

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 from uuid import UUID
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
-from adapter.channel.unit import Unit
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel.unit import Unit
 from adapter.core.contract import msmq_header as h
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.msmq import identifiers

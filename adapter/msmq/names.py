@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 from ipaddress import ip_address
 
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract.format_names import is_format_name, parse
 from adapter.core.contract.reasons import Refusal
 from adapter.msmq.error_codes import MessageQueueErrorCode

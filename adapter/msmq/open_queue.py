@@ -11,13 +11,13 @@ import weakref
 from contextlib import suppress
 from typing import ClassVar, TypeVar
 
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.flag import Flag
-from adapter.channel.forking import is_mine, new_lock
-from adapter.channel.plain_arguments import WrongArgumentType
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.verbs import close_handles
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.flag import Flag
+from adapter.connection.channel.forking import is_mine, new_lock
+from adapter.connection.channel.plain_arguments import WrongArgumentType
+from adapter.connection.channel.requests import Handle, Pending
+from adapter.connection.channel.verbs import close_handles
 from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.message import Delivered

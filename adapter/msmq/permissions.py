@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract import authorities as bits
 from adapter.core.contract import msmq as c
 from adapter.core.contract.authority_commands import PermissionChange

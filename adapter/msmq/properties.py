@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec import structs
 
-from adapter.channel import plain_arguments as a
+from adapter.connection.channel import plain_arguments as a
 from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.format_names import FormatName, parse

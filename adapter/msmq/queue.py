@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgumentType
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.plain_arguments import WrongArgumentType
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Done
 from adapter.msmq import requests

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from adapter import watched
-from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel import plain_arguments as a
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract import msmq as c
+from adapter.host import watched
 from adapter.msmq.cursor import MessageCursor, Timeout
 from adapter.msmq.enumerations import MessageLookupAction, PeekAction
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code

@@ -9,11 +9,11 @@ import time
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
-from adapter.channel import requests as rq
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending, StartOver
-from adapter.channel.unit import Unit, perform
-from adapter.channel.verbs import ask_to_open
+from adapter.connection.channel import requests as rq
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Handle, Pending, StartOver
+from adapter.connection.channel.unit import Unit, perform
+from adapter.connection.channel.verbs import ask_to_open
 from adapter.core.contract import msmq as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Descriptions, Done, Messages, PutDone, QueueDescription

@@ -13,10 +13,10 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Protocol, Self
 
-from adapter.channel.channel import Channel
-from adapter.channel.closing import CommitOnExit
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
-from adapter.channel.unit import Unit
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import CommitOnExit
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel.unit import Unit
 from adapter.errors import BackedOut, Error, InDoubt, UnitEnded
 from adapter.msmq import identifiers
 from adapter.msmq.computers import ComputerChannel, ComputerConnections

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from adapter.errors import InvalidSchema
-from adapter.format import avro
 from adapter.registry.bounded_values import INT_MAX
+from adapter.storage.format import avro
 
 RECORDS = ("record", "error")
 NAMED = (*RECORDS, "enum", "fixed")

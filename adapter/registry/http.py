@@ -24,13 +24,13 @@ from aiohttp import web
 from msgspec import json
 from msgspec.structs import replace
 
-from adapter import addresses, watched
 from adapter.errors import SchemaError, StartError
+from adapter.host import addresses, watched
+from adapter.host.web import HttpListener
 from adapter.registry import api, codes
 from adapter.registry.api import ApiRequest, Route
 from adapter.registry.avro_schema import SCHEMA_BYTES_MAX
 from adapter.registry.topic import TopicRegistry
-from adapter.web import HttpListener
 
 HOST, PORT = "127.0.0.1", 8081
 JSON = "application/vnd.schemaregistry.v1+json"

@@ -15,9 +15,9 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
-from adapter.ledger.failures import Failure
-from adapter.ledger.kafka_producers import await_reports, end
-from adapter.ledger.kafka_reader import (
+from adapter.storage.ledger.failures import Failure
+from adapter.storage.ledger.kafka_producers import await_reports, end
+from adapter.storage.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
     ledger_failure,
@@ -25,11 +25,11 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
-from adapter.topics import admin as topics
-from adapter.topics.specs import TopicSettings, schemas_spec
+from adapter.storage.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.storage.ledger.memory import MemoryLog
+from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.storage.topics import admin as topics
+from adapter.storage.topics.specs import TopicSettings, schemas_spec
 
 SCHEMAS = "_schemas"
 """The default topic."""

@@ -10,8 +10,8 @@ import json
 
 from msgspec import Struct
 
-from adapter.format import schemas
 from adapter.registry.port import Level, SchemaRegistry
+from adapter.storage.format import schemas
 
 LEVEL: Level = "BACKWARD_TRANSITIVE"
 

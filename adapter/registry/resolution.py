@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapter.errors import InvalidSchema, SchemaIncompatible
-from adapter.format import avro
 from adapter.registry import python_values
 from adapter.registry.bounded_values import ROOM_MAX, VALUES_DECODED_MAX, Input
 from adapter.registry.default_bytes import (
@@ -35,6 +34,7 @@ from adapter.registry.default_bytes import (
     named_types,
 )
 from adapter.registry.frame import parse
+from adapter.storage.format import avro
 
 Step = Callable[[Input, bytearray], None]
 WIDER: Mapping[str, tuple[str, ...]] = {

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from adapter import texts
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
+from adapter.host import texts
 from adapter.registry import codes
 from adapter.registry.port import LATEST, Latest, Level, Registered
 

@@ -2,9 +2,9 @@
 
 **Who may write** is decided as for a ledger: each record carries (owner, n), an owner announces
 itself by OWNER_CHANGED, and of the records only those of the owner in force count
-(adapter.ledger.validity). So any number of registries may share a topic: all read, and one that is
-asked to change something takes over first if it is not the owner. A change is answered when its own
-record has been read back as valid; if another one took over before it, it is decided again.
+(storage/ledger/validity.py). So any number of registries may share a topic: all read, and one that
+is asked to change something takes over first if it is not the owner. A change is answered when its
+own record has been read back as valid; if another one took over before it, it is decided again.
 
 One record is written at a time, and after a failed write comes a new owner. So of an owner's n none
 is ever missing but by compaction, and a gap voids nothing.
@@ -28,7 +28,12 @@ import msgspec
 import structlog
 
 from adapter.errors import RegistryNotAvailable, SchemaNotFound
-from adapter.ledger.envelope import (
+from adapter.registry import codes, rules, state
+from adapter.registry.log import SCHEMAS, Kept, MemorySchemaLog, SchemaLog, TopicLog
+from adapter.registry.port import LATEST, Latest, Level, Registered
+from adapter.registry.rules import RegistryDecision
+from adapter.registry.state import GLOBAL, ChangeEntry, Key, RegistryState
+from adapter.storage.ledger.envelope import (
     ENTRY,
     NOBODY,
     OWNER_BYTES,
@@ -36,15 +41,10 @@ from adapter.ledger.envelope import (
     Envelope,
     NewerVersion,
 )
-from adapter.ledger.envelope import encode as envelope_of
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerError
-from adapter.ledger.validity import Validity, Verdict
-from adapter.registry import codes, rules, state
-from adapter.registry.log import SCHEMAS, Kept, MemorySchemaLog, SchemaLog, TopicLog
-from adapter.registry.port import LATEST, Latest, Level, Registered
-from adapter.registry.rules import RegistryDecision
-from adapter.registry.state import GLOBAL, ChangeEntry, Key, RegistryState
+from adapter.storage.ledger.envelope import encode as envelope_of
+from adapter.storage.ledger.memory import MemoryLog
+from adapter.storage.ledger.port import LedgerError
+from adapter.storage.ledger.validity import Validity, Verdict
 
 ATTEMPTS = 12
 """To change something, while others take over in between. Two that compete settle in two."""

@@ -1,4 +1,4 @@
-"""The server's process: `python -m adapter.program adapter.server.main`.
+"""The server's process: `python -m adapter.host.program adapter.server.main`.
 
 It reads settings as JSON from standard input, prints one line of JSON when it serves, logs to
 standard error, and ends with status 0 when it was told to stop, 1 otherwise. `mqk qmgr start` runs
@@ -24,20 +24,19 @@ import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import addresses, compiled, logs, memory, release, watched
-from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
-from adapter.format import names
-from adapter.ledger.port import Ledger
-from adapter.logs import LogSettings
-from adapter.owner.clock import SystemClock
-from adapter.owner.following import StoppedForGood
-from adapter.owner.lifecycle import OwnerState
-from adapter.owner.liveness import OwnedElsewhereError
-from adapter.owner.replay import LedgerUnreadableError
-from adapter.owner.storage import Storage
+from adapter.host import addresses, compiled, logs, memory, release, watched
+from adapter.host.logs import LogSettings
+from adapter.host.settings.config import Config
+from adapter.host.settings.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 from adapter.registry.topic import TopicRegistry
+from adapter.runtime.owner.clock import SystemClock
+from adapter.runtime.owner.following import StoppedForGood
+from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.runtime.owner.liveness import OwnedElsewhereError
+from adapter.runtime.owner.replay import LedgerUnreadableError
+from adapter.runtime.owner.storage import Storage
 from adapter.server.access.ldap_settings import LdapSettings
 from adapter.server.access.token_settings import TokenSettings
 from adapter.server.listen.bounds import ConnectionBounds
@@ -50,7 +49,8 @@ from adapter.server.services import kafka_wiring
 from adapter.server.services.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.services.own_schemas import OwnSchemas, SchemaService
 from adapter.server.settings import ServerSettings
-from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
+from adapter.storage.format import names
+from adapter.storage.ledger.port import Ledger
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -467,9 +467,9 @@ async def serve_registry(
     listener_of: makes a listener with TLS, which is for users only; without one the address is on
     loopback.
     """
+    from adapter.host.web import HttpListener  # noqa: PLC0415
     from adapter.registry import http  # noqa: PLC0415 -- as above
     from adapter.server.monitor.registry_gate import RegistryGate  # noqa: PLC0415
-    from adapter.web import HttpListener  # noqa: PLC0415
 
     application = http.application(registry, RegistryGate(users))
     if listener_of is None:

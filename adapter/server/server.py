@@ -14,21 +14,20 @@ from typing import Any
 import structlog
 from msgspec import Struct, structs
 
-from adapter import addresses, compiled, logs, release, watched
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.inputs import Stopped
 from adapter.errors import StartError
-from adapter.ledger.port import Ledger
-from adapter.network.directory import Directory
-from adapter.owner import processes
-from adapter.owner.clock import Clock
-from adapter.owner.following import LedgerFollower
-from adapter.owner.lifecycle import OwnerState
-from adapter.owner.owner import Owner
-from adapter.owner.parts import OwnerSettings
-from adapter.owner.storage import Storage
+from adapter.host import addresses, compiled, logs, release, watched
+from adapter.runtime.network.directory import Directory
+from adapter.runtime.owner import processes
+from adapter.runtime.owner.clock import Clock
+from adapter.runtime.owner.following import LedgerFollower
+from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.parts import OwnerSettings
+from adapter.runtime.owner.storage import Storage
 from adapter.server.access.admission import DEMANDS, Admission, demand
 from adapter.server.access.audit import AuditTrail
 from adapter.server.access.credentials import Credentials
@@ -50,6 +49,7 @@ from adapter.server.services.network import Network, NetworkLink
 from adapter.server.services.topics import TopicLinks, TopicServices
 from adapter.server.settings import ServerSettings
 from adapter.server.standby.roles import ServerRoles
+from adapter.storage.ledger.port import Ledger
 
 START_GRACE_S = 3.0
 """How long a start may go on that was told to stop: what it has begun is soon done, if Kafka

@@ -7,10 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.contract.limits import Limits
-from adapter.logs import LogSettings
-from adapter.owner.owner import QUIESCE_S
-from adapter.owner.parts import HEARTBEAT_S
+from adapter.host.logs import LogSettings
 from adapter.registry.log import SCHEMAS
+from adapter.runtime.owner.owner import QUIESCE_S
+from adapter.runtime.owner.parts import HEARTBEAT_S
 from adapter.server.access.ldap_settings import LdapSettings
 from adapter.server.access.token_settings import TokenSettings
 from adapter.server.listen.bounds import BOUNDS, ConnectionBounds

@@ -25,13 +25,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from adapter import launch, watched
-from adapter.allowed import AllowedPrograms
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import Error
+from adapter.host import launch, watched
+from adapter.host.allowed import AllowedPrograms
 from adapter.servicebroker.arguments import as_queue, written
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError

@@ -1,4 +1,5 @@
-"""The checks of arguments, as ServiceBrokerError. Each is that of adapter.channel.arguments.
+"""The checks of arguments, as ServiceBrokerError. Each is that of
+adapter.connection.channel.arguments.
 
 This module knows no statement.
 """
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from adapter.channel import arguments as a
+from adapter.connection.channel import arguments as a
 from adapter.core.attributes.broker import QUEUE
 from adapter.servicebroker.errors import InvalidArgument, as_broker
 

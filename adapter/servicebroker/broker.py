@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
-from adapter.channel.requests import Pending
-from adapter.channel.unit import Unit
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.unit import Unit
 from adapter.core.contract import commands
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import UnitOutcome, UnitState

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from adapter.channel.channel import Channel
-from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
-from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.pipe import Accept
-from adapter.channel.link.port import Dialer
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
-from adapter.channel.tls import Tls, context_by
-from adapter.channel.token_source import Token
-from adapter.network.dialing import dialers_by
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.connecting import ConnectOptions, handshake_by, timeouts_by
+from adapter.connection.channel.link.in_process import InProcessDialer
+from adapter.connection.channel.link.pipe import Accept
+from adapter.connection.channel.link.port import Dialer
+from adapter.connection.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.connection.channel.tls import Tls, context_by
+from adapter.connection.channel.token_source import Token
+from adapter.runtime.network.dialing import dialers_by
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import as_broker
 

@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Pending
-from adapter.channel.unit import Unit, perform
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.unit import Unit, perform
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done, Messages

@@ -15,12 +15,12 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from adapter import watched
-from adapter.channel.channel import Channel
-from adapter.channel.closing import Closing
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import Closing
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import QueueDescription
 from adapter.errors import Error
+from adapter.host import watched
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol, Self
 
-from adapter.channel.channel import Channel
-from adapter.channel.closing import CommitOnExit
-from adapter.channel.unit import Unit
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.closing import CommitOnExit
+from adapter.connection.channel.unit import Unit
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done

@@ -16,9 +16,9 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from adapter import launch, watched
-from adapter.allowed import AllowedPrograms, ProgramNotAllowed, words_of
 from adapter.errors import Error
+from adapter.host import launch, watched
+from adapter.host.allowed import AllowedPrograms, ProgramNotAllowed, words_of
 from adapter.services.trigger_message import TriggerMessage
 
 log = logging.getLogger("adapter.mqi")

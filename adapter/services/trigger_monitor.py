@@ -19,13 +19,13 @@ from datetime import timedelta
 from msgspec import structs
 
 from adapter import errors
-from adapter.allowed import AllowedPrograms
-from adapter.channel.arguments import as_whole
-from adapter.channel.unit import NO_UNIT, AnyUnit
 from adapter.client.acting import put_on
 from adapter.client.connection import Connection
 from adapter.client.message import Message
+from adapter.connection.channel.arguments import as_whole
+from adapter.connection.channel.unit import NO_UNIT, AnyUnit
 from adapter.core.mq_layouts.trigger_message import too_long
+from adapter.host.allowed import AllowedPrograms
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S, Programs
 from adapter.services.trigger_message import TriggerMessage

@@ -20,8 +20,8 @@ from typing import NoReturn, Protocol
 import msgspec
 from msgspec import Struct
 
-from adapter.channel.flag import Flag
 from adapter.client.connection import connect
+from adapter.connection.channel.flag import Flag
 from adapter.errors import Error, InvalidOption
 from adapter.workers.figures import WorkFigures
 from adapter.workers.handlers import Handler, check, is_coroutine_function, load

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from adapter.aio import connection as aio
-from adapter.channel.arguments import shown_error
 from adapter.client.connection import Connection
 from adapter.client.message import Message
 from adapter.client.work import WorkBooks
+from adapter.connection.channel.arguments import shown_error
 from adapter.errors import InvalidOption
 
 Handler = Callable[..., Any]

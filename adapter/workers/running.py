@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from adapter.channel import arguments as a
 from adapter.client.retry import Retry
+from adapter.connection.channel import arguments as a
 from adapter.workers.settings import WorkerSettings
 from adapter.workers.supervisor import WorkerSupervisor
 

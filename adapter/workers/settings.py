@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
 from adapter.client.retry import Retry, as_retry
 from adapter.client.work import PREFETCH_MAX
+from adapter.connection.channel import arguments as a
 
 PROCESSES_MAX = 1000
 THREADS_MAX = 250

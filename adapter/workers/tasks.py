@@ -14,13 +14,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
 
-from adapter import watched
 from adapter.aio.connection import Connection, connect
 from adapter.aio.queue import Queue
 from adapter.aio.work import TaskWork
-from adapter.channel.flag import Flag
 from adapter.client.message import Message
+from adapter.connection.channel.flag import Flag
 from adapter.errors import Error
+from adapter.host import watched
 from adapter.workers.figures import WorkFigures, WorkTally
 from adapter.workers.handlers import Calls, Handler, unfinished
 from adapter.workers.settings import WorkerSettings

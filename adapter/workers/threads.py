@@ -10,12 +10,12 @@ import threading
 import time
 from contextlib import suppress
 
-from adapter import watched
-from adapter.channel.cancelling import CancelToken
-from adapter.channel.flag import Flag
 from adapter.client.connection import Connection
 from adapter.client.work import Work
+from adapter.connection.channel.cancelling import CancelToken
+from adapter.connection.channel.flag import Flag
 from adapter.errors import Error
+from adapter.host import watched
 from adapter.workers.figures import WorkFigures, WorkTally
 from adapter.workers.handlers import Calls, Handler, unfinished
 from adapter.workers.settings import WorkerSettings

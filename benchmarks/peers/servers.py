@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import jars
 from adapter.localkafka.ports import HOST, free_port, free_ports
 

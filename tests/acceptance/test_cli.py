@@ -17,10 +17,10 @@ from msgspec import Struct
 
 import adapter
 from adapter.administration.pcf import structures as pcf
-from adapter.format import entries, names
-from adapter.ledger.envelope import ENTRY, encode
 from adapter.localkafka import free_port
-from adapter.owner import processes
+from adapter.runtime.owner import processes
+from adapter.storage.format import entries, names
+from adapter.storage.ledger.envelope import ENTRY, encode
 from tests.support.shared_kafka import AnyKafka
 
 TIMEOUT_S = 100.0

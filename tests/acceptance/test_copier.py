@@ -24,10 +24,10 @@ import pytest
 from msgspec import Struct
 
 import adapter
-from adapter import launch
 from adapter.core.model.session import UNIT_RANGES_MAX
 from adapter.core.rules.primitives.decision import SESSION_ID_LENGTH
-from adapter.format import names
+from adapter.host import launch
+from adapter.storage.format import names
 from mqk_demo.proxy import Proxy
 from tests.acceptance import journal as journals
 from tests.acceptance.copier import SOURCE, TARGET, UNIT_MESSAGES_MAX

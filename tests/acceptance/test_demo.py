@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from adapter.format.descriptor import VERSION
-from adapter.format.schemas import Codec
-from adapter.ledger.kafka_settings import BATCH_BY_BATCH
-from adapter.topics.admin import TopicAdmin as KafkaTopics
-from adapter.topics.specs import TopicSettings, queue_spec
+from adapter.storage.format.descriptor import VERSION
+from adapter.storage.format.schemas import Codec
+from adapter.storage.ledger.kafka_settings import BATCH_BY_BATCH
+from adapter.storage.topics.admin import TopicAdmin as KafkaTopics
+from adapter.storage.topics.specs import TopicSettings, queue_spec
 from mqk_demo import checker
 from mqk_demo.checker import FoundRecord
 from tests.support.examples import chosen, few

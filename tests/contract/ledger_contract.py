@@ -11,14 +11,14 @@ from typing import Protocol
 
 import pytest
 
-from adapter.ledger.envelope import (
+from adapter.storage.ledger.envelope import (
     ENTRY,
     OWNER_BYTES,
     OWNER_CHANGED,
     encode,
     encode_entry,
 )
-from adapter.ledger.port import (
+from adapter.storage.ledger.port import (
     PAYLOAD_BYTES_MAX,
     Deposed,
     Entry,

@@ -16,8 +16,8 @@ from typing import Any, cast
 import pytest
 import uvloop
 
-from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.port import (
+from adapter.connection.channel.link.in_process import InProcessDialer
+from adapter.connection.channel.link.port import (
     TIMINGS,
     Dialer,
     HostNotReached,

@@ -9,9 +9,9 @@ done.
 import sys
 import threading
 
-from adapter.ledger.kafka import KafkaLedger
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerClosed
+from adapter.storage.ledger.kafka import KafkaLedger
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerClosed
 
 IN_FLIGHT = 5
 WAIT_S = 60.0

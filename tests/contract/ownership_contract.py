@@ -4,8 +4,14 @@ import random
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, encode, encode_change
-from adapter.ledger.port import Entry, Ledger, LedgerClosed, LedgerUnavailable, OwnedByAnother
+from adapter.storage.ledger.envelope import ENTRY, encode, encode_change
+from adapter.storage.ledger.port import (
+    Entry,
+    Ledger,
+    LedgerClosed,
+    LedgerUnavailable,
+    OwnedByAnother,
+)
 from tests.contract.ledger_contract import (
     Heard,
     Place,

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from adapter.ledger.envelope import encode_change
-from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.localkafka import free_port
+from adapter.storage.ledger.envelope import encode_change
+from adapter.storage.ledger.kafka import KafkaLedger, KafkaLedgerReader
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
 from tests.contract.kafka_place import KafkaPlace
 from tests.contract.ledger_contract import (
     WAIT_S,

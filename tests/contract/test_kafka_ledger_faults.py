@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from adapter.ledger import kafka as ledger_on_kafka
-from adapter.ledger.kafka_reader import LedgerSource
-from adapter.ledger.port import Deposed, Entry, Ledger, LedgerClosed
 from adapter.localkafka import LocalKafka
+from adapter.storage.ledger import kafka as ledger_on_kafka
+from adapter.storage.ledger.kafka_reader import LedgerSource
+from adapter.storage.ledger.port import Deposed, Entry, Ledger, LedgerClosed
 from mqk_demo.proxy import Proxy
 from tests.contract.audit import Account, raw_records
 from tests.contract.kafka_place import KafkaPlace

@@ -4,10 +4,10 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from adapter.channel.addresses import Address
-from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.link.tls import dialer_of
-from adapter.channel.tls import tls_context
+from adapter.connection.channel.addresses import Address
+from adapter.connection.channel.link.tcp import TcpDialer
+from adapter.connection.channel.link.tls import dialer_of
+from adapter.connection.channel.tls import tls_context
 from adapter.server.listen.tls import ServerTls
 from tests.contract.link_contract import InProcessEnds, LinkContract, LinkEnds
 from tests.support.certificates import Authority

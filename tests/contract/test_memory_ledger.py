@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, NOBODY, CorruptRecord, NewerVersion, decode
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Ledger, LedgerReader, Position
-from adapter.ledger.seals import KEY_BYTES, NO_KEYS, SealKeys, Seals
+from adapter.storage.ledger.envelope import ENTRY, NOBODY, CorruptRecord, NewerVersion, decode
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.storage.ledger.port import Ledger, LedgerReader, Position
+from adapter.storage.ledger.seals import KEY_BYTES, NO_KEYS, SealKeys, Seals
 from tests.contract.ledger_contract import LedgerContract, Place
 from tests.contract.ownership_contract import OwnershipContract
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from adapter.network.kafka import KafkaTransport
-from adapter.network.memory import MemoryNetwork
-from adapter.network.port import NetworkError, Transport
-from adapter.topics.admin import admin_client
-from adapter.topics.specs import TopicSettings
+from adapter.runtime.network.kafka import KafkaTransport
+from adapter.runtime.network.memory import MemoryNetwork
+from adapter.runtime.network.port import NetworkError, Transport
+from adapter.storage.topics.admin import admin_client
+from adapter.storage.topics.specs import TopicSettings
 from tests.contract.transport_contract import TransportContract, records
 from tests.support.backlog import until
 from tests.support.shared_kafka import AnyKafka

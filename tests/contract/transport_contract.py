@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.network.port import (
+from adapter.runtime.network.port import (
     NetworkError,
     ReceivedRecord,
     SentRecord,

@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 
-from adapter import xml_validation
 from adapter.administration.mqsc import statement
 from adapter.administration.mqsc import text as mqsc
 from adapter.administration.pcf import structures as pcf
@@ -22,13 +21,14 @@ from adapter.core.model.channel_rules import fits, names_of
 from adapter.core.model.like import like
 from adapter.core.mq_layouts import dead_letter, transmission_header, trigger_message
 from adapter.core.rules.network import topic_strings
-from adapter.format import descriptor
 from adapter.mqi import rfh2
 from adapter.msmq.binary_formatter import BinaryMessageFormatter
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 from adapter.registry import avro_schema
 from adapter.registry.values import parsed, read
+from adapter.runtime import xml_validation
 from adapter.services import dead_letter_rules
+from adapter.storage.format import descriptor
 from tests.costs.climbing import Target
 
 BETWEEN = b"\0"

@@ -1,4 +1,5 @@
-"""Writes the tables of rights on Kafka into docs/operations/security.md, from adapter.acls.
+"""Writes the tables of rights on Kafka into docs/operations/security.md, from
+adapter.host.settings.acls.
 
 `python -m tests.docs.acls`, from the top.
 """
@@ -6,12 +7,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapter.acls import table
-from adapter.acls.table import AclEntry, AclNeeds
+from adapter.host.settings.acls import table
+from adapter.host.settings.acls.table import AclEntry, AclNeeds
 
 TOP = Path(__file__).parents[2]
 PAGE = TOP / "docs" / "operations" / "security.md"
-BEGIN = "<!-- Written by `python -m tests.docs.acls` from adapter/acls/table.py. -->\n"
+BEGIN = (
+    "<!-- Written by `python -m tests.docs.acls` from adapter/host/settings/acls/table.py. -->\n"
+)
 END = "<!-- Written by hand again. -->\n"
 EXAMPLE = AclNeeds(
     queue_manager="QM1",

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from adapter.movers import lifecycle as movers
-from adapter.owner import lifecycle as owner
+from adapter.runtime.owner import lifecycle as owner
+from adapter.storage.movers import lifecycle as movers
 
 TOP = Path(__file__).parents[2]
 PAGES = TOP / "docs" / "internals"
@@ -83,9 +83,9 @@ def _paths(page: str, room: str) -> list[Path]:
     return [PAGES / page, TOP / "adapter" / room / "lifecycle.py"]
 
 
-OWNER = Life(owner.NEXT, owner.Lifecycle().state, _paths("life-of-a-take-over.md", "owner"))
+OWNER = Life(owner.NEXT, owner.Lifecycle().state, _paths("life-of-a-take-over.md", "runtime/owner"))
 MOVER = Life(
-    movers.NEXT, movers.MoverLifecycle().mode, _paths("life-of-a-parked-topic.md", "movers")
+    movers.NEXT, movers.MoverLifecycle().mode, _paths("life-of-a-parked-topic.md", "storage/movers")
 )
 LIVES: tuple[Life[Any], ...] = (OWNER, MOVER)
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.tidy_rules import Source, python_sources
+from tests.tidy_rules import FLOORS, Source, python_sources, room_of
 
 TOP = Path(__file__).parents[2]
 PAGE = TOP / "ARCHITECTURE.md"
@@ -35,16 +35,14 @@ def between_rooms(files: Iterable[Source]) -> Arrows:
 
     What the front door, adapter itself, loads on demand is left out: its users name it.
     """
-    files = list(files)
+    files = [source for source in files if source.room not in FLOORS]
     rooms = {source.room for source in files}
 
-    def room_of(module: str) -> str | None:
-        parts = module.split(".")
-        if parts[0] == "adapter" and len(parts) > 1 and parts[1] in rooms:
-            return parts[1]
-        return parts[0] if parts[0] in rooms else None
+    def known(module: str) -> str | None:
+        names = (room_of(module), module.split(".", maxsplit=1)[0])
+        return next((name for name in names if name in rooms), None)
 
-    return _arrows(files, lambda source: source.room, room_of)
+    return _arrows(files, lambda source: source.room, known)
 
 
 def within_core(files: Iterable[Source]) -> Arrows:

@@ -6,7 +6,7 @@ from pathlib import Path
 from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
-from adapter.setting_rows import SETTINGS
+from adapter.host.settings.setting_rows import SETTINGS
 from tests.docs.sdk_reference import tree
 from tests.support.each import each
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.owner.lifecycle import OwnerState
 from tests.docs.lives import BEGIN, LIVES, OWNER, Life, NotDescribed
 from tests.pages.blocks import TOP
 

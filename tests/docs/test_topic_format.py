@@ -1,6 +1,6 @@
 """docs/topic-format.md and its readers know the version of the descriptor that is written."""
 
-from adapter.format.descriptor import VERSION
+from adapter.storage.format.descriptor import VERSION
 from tests.pages.blocks import TOP
 
 READERS = TOP / "examples" / "topic-readers"

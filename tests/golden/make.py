@@ -9,13 +9,13 @@ import sys
 import typing
 from pathlib import Path
 
-from adapter.backup.file import BackupHeader, new
-from adapter.backup.taking import take
 from adapter.cli.backups import versions
 from adapter.cli.verify import Verifier
 from adapter.core.contract.records import Record
-from adapter.format import entries
-from adapter.ledger.seals import Seals
+from adapter.storage.backup.file import BackupHeader, new
+from adapter.storage.backup.taking import take
+from adapter.storage.format import entries
+from adapter.storage.ledger.seals import Seals
 from tests.golden.state import state
 from tests.golden.story import KEYS, LEDGER, MANAGER, records, tell
 from tests.support.backup_place import MemoryPlace

@@ -18,11 +18,11 @@ from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.transmission import Transmission
-from adapter.format import entries as entry_format
-from adapter.format import names
-from adapter.ledger.envelope import ENTRY, NO_KEY, NOBODY, encode, encode_change
-from adapter.ledger.port import Raw
-from adapter.ledger.seals import SealKeys, Seals
+from adapter.storage.format import entries as entry_format
+from adapter.storage.format import names
+from adapter.storage.ledger.envelope import ENTRY, NO_KEY, NOBODY, encode, encode_change
+from adapter.storage.ledger.port import Raw
+from adapter.storage.ledger.seals import SealKeys, Seals
 from tests.support.authorities import become
 from tests.support.core import START_MS, Client, Core
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from adapter.backup.contents import examine
-from adapter.backup.file import LedgerRecord, new, read, read_header
 from adapter.cli.verify import Verifier
-from adapter.ledger.envelope import UnknownKey, decode, encode
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.ledger.port import LedgerMismatch
-from adapter.ledger.seals import SealKeys, id_of
-from adapter.owner import replay
+from adapter.runtime.owner import replay
+from adapter.storage.backup.contents import examine
+from adapter.storage.backup.file import LedgerRecord, new, read, read_header
+from adapter.storage.ledger.envelope import UnknownKey, decode, encode
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
+from adapter.storage.ledger.port import LedgerMismatch
+from adapter.storage.ledger.seals import SealKeys, id_of
 from tests.golden.make import make
 from tests.golden.state import state
 from tests.golden.story import KEYS, LEDGER, MANAGER

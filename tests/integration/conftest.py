@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.movers.thread import MoverThread
+from adapter.storage.movers.thread import MoverThread
 from tests.support.mover_place import MoverPlace
 from tests.support.shared_kafka import AnyKafka
 

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapter.connection.wire import frames
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
-from adapter.wire import frames
 from tests.support.bystander import Bystander
 from tests.support.raw_client import GOODBYE, HELLO, REPLIES, REQUESTS, RawClient, Refusal, framed
 from tests.support.server_process import ServerProcess

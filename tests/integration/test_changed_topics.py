@@ -11,15 +11,15 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from adapter import testing
-from adapter.format import names
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerMismatch
-from adapter.owner.storage import HousekeepingBounds
+from adapter.runtime.owner.storage import HousekeepingBounds
 from adapter.server.settings import ServerSettings
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerMismatch
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka
 from tests.support.topic_settings import configure

@@ -11,7 +11,7 @@ import adapter
 from adapter import testing
 from adapter.core.contract.results import BatchDescription
 from adapter.errors import ClaimLost
-from adapter.format import descriptor, names
+from adapter.storage.format import descriptor, names
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.shared_kafka import AnyKafka

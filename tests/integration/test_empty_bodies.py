@@ -8,9 +8,9 @@ import pytest
 from adapter import Message, testing
 from adapter import kafka as plain
 from adapter.cli.main import run
-from adapter.format import names
+from adapter.storage.format import names
+from adapter.storage.topics.reader import KafkaPageReader
 from adapter.testing import TestQueueManager
-from adapter.topics.reader import KafkaPageReader
 from tests.support.backlog import until
 from tests.support.queue_topic import committed
 from tests.support.shared_kafka import AnyKafka

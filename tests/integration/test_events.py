@@ -11,8 +11,8 @@ import adapter
 from adapter import aio, testing
 from adapter.client.events import Event
 from adapter.errors import InvalidTimeout, KafkaNotAvailable
+from adapter.storage.topics.events import EventReader
 from adapter.testing import TestQueueManager
-from adapter.topics.events import EventReader
 from tests.support.shared_kafka import AnyKafka
 
 COMES_S = 30.0

@@ -11,9 +11,9 @@ import pytest
 import adapter
 from adapter.core.contract.exports import encode_headers
 from adapter.errors import QueueInUse
-from adapter.exports.exporter import TOO_LONG
-from adapter.exports.kafka import KafkaExportWriter
-from adapter.format.exports import ExportProgress
+from adapter.runtime.exports.exporter import TOO_LONG
+from adapter.runtime.exports.kafka import KafkaExportWriter
+from adapter.storage.format.exports import ExportProgress
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.examples import few

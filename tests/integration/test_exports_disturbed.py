@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import adapter
-from adapter.exports import kafka as kafka_exports
-from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
-from adapter.movers.socket_timeout import SocketTimeout
+from adapter.runtime.exports import kafka as kafka_exports
+from adapter.runtime.exports import open_transactions
+from adapter.storage.movers.socket_timeout import SocketTimeout
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until

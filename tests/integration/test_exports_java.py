@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import adapter
 from adapter.core.contract.exports import encode_headers
-from adapter.format.hops import ORIGIN
+from adapter.storage.format.hops import ORIGIN
 from tests.support import java_client
 from tests.support.export_site import ExportedTopic
 from tests.support.java_client import JavaRecord

@@ -15,7 +15,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.numbering import OWN_UNIT
+from adapter.connection.channel.numbering import OWN_UNIT
 from adapter.localkafka import free_port
 from adapter.server.monitor.http import Readiness
 from benchmarks.numbered import Judgement, NumberedProgram

@@ -13,14 +13,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 import adapter
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import FedBatch, FeedStart
-from adapter.feeds.kafka import KafkaFeedTopics
-from adapter.feeds.port import FeedReading, SizedBatch
-from adapter.feeds.readers import FeedReaders
-from adapter.format import names
 from adapter.localkafka import LocalKafka, free_port
 from adapter.registry.http import RegistryServer
 from adapter.registry.topic import in_memory
 from adapter.registry.values import Values
+from adapter.runtime.feeds.kafka import KafkaFeedTopics
+from adapter.runtime.feeds.port import FeedReading, SizedBatch
+from adapter.runtime.feeds.readers import FeedReaders
+from adapter.storage.format import names
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support import java_client

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from adapter.format.names import DIRECTORY_TOPIC
-from adapter.ledger.kafka import KafkaLedgerReader
-from adapter.movers.open_lanes import LaneEnds
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.network.kafka import KafkaTransport
-from adapter.network.port import SentRecord
-from adapter.topics.admin import TopicAdmin, settings_for
-from adapter.topics.specs import TopicSettings, ledger_spec
+from adapter.runtime.network.kafka import KafkaTransport
+from adapter.runtime.network.port import SentRecord
+from adapter.storage.format.names import DIRECTORY_TOPIC
+from adapter.storage.ledger.kafka import KafkaLedgerReader
+from adapter.storage.movers.open_lanes import LaneEnds
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.topics.admin import TopicAdmin, settings_for
+from adapter.storage.topics.specs import TopicSettings, ledger_spec
 from tests.support.shared_kafka import AnyKafka
 
 TRIES = 15

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 import adapter
 from adapter.errors import QueueManagerNotAvailable
-from adapter.format import names
+from adapter.storage.format import names
 from adapter.testing import TestQueueManager
 from tests.pages.blocks import TOP
 from tests.support.shared_kafka import AnyKafka

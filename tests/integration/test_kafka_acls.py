@@ -20,21 +20,21 @@ from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
 import adapter
-from adapter.acls.table import GROUP, QUEUE_MANAGER, TOPIC, TRANSACTIONAL_ID
 from adapter.cli.main import run
-from adapter.exports.kafka import KafkaExportTopics
-from adapter.exports.port import TopicRefusedError
-from adapter.feeds.kafka import KafkaFeedTopics
-from adapter.format import names
-from adapter.ledger.failures import describe_denial as denied
-from adapter.ledger.failures import error_of, explain
-from adapter.movers.settings import KafkaCluster
-from adapter.network.kafka import KafkaTransport
-from adapter.network.lookup import read_directory
-from adapter.network.port import SentRecord
+from adapter.host.settings.acls.table import GROUP, QUEUE_MANAGER, TOPIC, TRANSACTIONAL_ID
+from adapter.runtime.exports.kafka import KafkaExportTopics
+from adapter.runtime.exports.port import TopicRefusedError
+from adapter.runtime.feeds.kafka import KafkaFeedTopics
+from adapter.runtime.network.kafka import KafkaTransport
+from adapter.runtime.network.lookup import read_directory
+from adapter.runtime.network.port import SentRecord
 from adapter.server.services.own_schemas import ON_TOPIC
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings, progress_spec
+from adapter.storage.format import names
+from adapter.storage.ledger.failures import describe_denial as denied
+from adapter.storage.ledger.failures import error_of, explain
+from adapter.storage.movers.settings import KafkaCluster
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings, progress_spec
 from spark_jobs import ranges
 from spark_jobs.spans import SpanReader
 from spark_jobs.topics import choose

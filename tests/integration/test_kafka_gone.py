@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.format import names
 from adapter.localkafka import LocalKafka, free_port
-from adapter.owner.stall import SLOW_S
+from adapter.runtime.owner.stall import SLOW_S
+from adapter.storage.format import names
 from tests.support.server_process import HOST, ServerProcess
 
 STOP_S = 15.0

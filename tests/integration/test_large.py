@@ -12,12 +12,12 @@ from confluent_kafka import Consumer, TopicPartition
 import adapter
 import adapter.kafka
 from adapter import testing
+from adapter.connection.wire import codec, frames
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
-from adapter.format import chunks
+from adapter.storage.format import chunks
 from adapter.testing import TestQueueManager
-from adapter.wire import codec, frames
 from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
 from tests.support.shared_kafka import AnyKafka

@@ -11,22 +11,22 @@ from confluent_kafka import Producer
 
 import adapter
 import adapter.testing
-from adapter.backup import contents, restoring
-from adapter.backup.file import BackupLane, CopiedRecord
-from adapter.backup.kafka import KafkaRestoreTarget
 from adapter.cli.main import run
-from adapter.format import names
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerError
-from adapter.movers.progress import topics_like
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.thread import MoverThread
-from adapter.owner.housekeeping import Housekeeping
+from adapter.runtime.owner.housekeeping import Housekeeping
 from adapter.server.services.movers import NoMovers
+from adapter.storage.backup import contents, restoring
+from adapter.storage.backup.file import BackupLane, CopiedRecord
+from adapter.storage.backup.kafka import KafkaRestoreTarget
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerError
+from adapter.storage.movers.progress import topics_like
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

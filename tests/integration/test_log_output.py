@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 import adapter
-from adapter import launch
+from adapter.host import launch
+from adapter.host.logs import LogSettings
 from adapter.localkafka import free_port
-from adapter.logs import LogSettings
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.own_schemas import ON_TOPIC
 from adapter.server.settings import ServerSettings

@@ -18,13 +18,13 @@ import adapter
 from adapter import testing
 from adapter.cli.main import run
 from adapter.errors import StartError
-from adapter.format import names
-from adapter.ledger.kafka_reader import Whole, read_values
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerUnavailable
 from adapter.localkafka import LocalKafka
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings, ledger_spec
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka_reader import Whole, read_values
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.port import LedgerUnavailable
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import adapter.kafka
-from adapter import launch
 from adapter.core.contract import records as r
-from adapter.format import events, names
-from adapter.movers import mover
-from adapter.movers.batch import PARTITIONS_MAX
-from adapter.movers.errors import Doubtful
-from adapter.movers.process import MoverProcess
-from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import AlternatingProducers
+from adapter.host import launch
+from adapter.storage.format import events, names
+from adapter.storage.movers import mover
+from adapter.storage.movers.batch import PARTITIONS_MAX
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.process import MoverProcess
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.movers.transactions import AlternatingProducers
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka
 
@@ -213,7 +213,7 @@ def cpu_s(process: MoverProcess) -> float:
 
 def test_settings_that_are_none_are_refused() -> None:
     run = subprocess.run(
-        launch.program("adapter.movers.process"),
+        launch.program("adapter.storage.movers.process"),
         input=b'{"queue_manager": 7}\n',
         capture_output=True,
         timeout=WAIT_S,

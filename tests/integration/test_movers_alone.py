@@ -9,9 +9,9 @@ from confluent_kafka import Producer
 from adapter import testing
 from adapter.core.contract import records as r
 from adapter.errors import QueueFull
-from adapter.format import events, names
-from adapter.movers.process import MoverProcess
-from adapter.movers.thread import MoverThread
+from adapter.storage.format import events, names
+from adapter.storage.movers.process import MoverProcess
+from adapter.storage.movers.thread import MoverThread
 from tests.support.backlog import until
 from tests.support.mover_place import PUT_TIME_MS, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

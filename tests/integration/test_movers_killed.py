@@ -17,9 +17,9 @@ import msgspec
 import pytest
 
 from adapter.localkafka import LocalKafka
-from adapter.movers.process import MoverProcess
-from adapter.movers.settings import KafkaCluster
-from adapter.movers.thread import MoverThread
+from adapter.storage.movers.process import MoverProcess
+from adapter.storage.movers.settings import KafkaCluster
+from adapter.storage.movers.thread import MoverThread
 from mqk_demo.proxy import Mode, Proxy
 from tests.support.examples import few
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
@@ -265,7 +265,7 @@ def test_a_commit_in_doubt_is_read_back(
 
 ORPHAN = """
 import sys, msgspec
-from adapter.movers.process import MoverProcess, MoverSettings
+from adapter.storage.movers.process import MoverProcess, MoverSettings
 process = MoverProcess(msgspec.json.decode(sys.argv[1], type=MoverSettings))
 process.start()
 assert process.wait_ready(30)

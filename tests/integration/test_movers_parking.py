@@ -11,16 +11,16 @@ import adapter
 from adapter import testing
 from adapter.core.contract import records as r
 from adapter.errors import QueueParked
-from adapter.format import events, names
-from adapter.ledger.kafka_reader import LedgerSource
-from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
-from adapter.movers import batch, transactions
-from adapter.movers.errors import Doubtful
-from adapter.movers.process import MoverProcess
-from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import AlternatingProducers
-from adapter.topics.specs import queue_spec
+from adapter.storage.format import events, names
+from adapter.storage.ledger.kafka_reader import LedgerSource
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.movers import batch, transactions
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.process import MoverProcess
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.movers.transactions import AlternatingProducers
+from adapter.storage.topics.specs import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka
@@ -29,7 +29,7 @@ from tests.support.topic_settings import configure
 
 @pytest.fixture
 def missing_topics_are_soon_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapter.movers.settings.MISSING_TOPIC_MS", 1000)
+    monkeypatch.setattr("adapter.storage.movers.settings.MISSING_TOPIC_MS", 1000)
 
 
 def spoil(place: MoverPlace, queue: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from adapter.movers import transactions
-from adapter.movers.errors import Fenced
-from adapter.movers.transactions import AlternatingProducers, of_mover
-from adapter.topics.specs import progress_spec
+from adapter.storage.movers import transactions
+from adapter.storage.movers.errors import Fenced
+from adapter.storage.movers.transactions import AlternatingProducers, of_mover
+from adapter.storage.topics.specs import progress_spec
 from tests.support.mover_place import WAIT_S, MoverPlace
 
 ORDERS = ("a0 a1 b0 b1", "a0 b0 a1 b1", "a0 b0 b1 a1", "b0 a0 a1 b1", "b0 a0 b1 a1")

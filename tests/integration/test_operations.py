@@ -20,8 +20,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from prometheus_client.parser import text_string_to_metric_families
 
 import adapter
-from adapter.format import names
 from adapter.localkafka import free_port
+from adapter.storage.format import names
 from tests.support.backlog import until
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 from tests.support.shared_kafka import AnyKafka

@@ -7,10 +7,10 @@ from confluent_kafka import Producer
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.unit_records import Placed
-from adapter.format import descriptor, names
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.reader import SINGLE_READ_ON, KafkaPageReader
-from adapter.topics.specs import TopicSettings, queue_spec
+from adapter.storage.format import descriptor, names
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.reader import SINGLE_READ_ON, KafkaPageReader
+from adapter.storage.topics.specs import TopicSettings, queue_spec
 from tests.support.shared_kafka import AnyKafka
 
 WAIT_S = 20.0

@@ -29,10 +29,10 @@ from cryptography.hazmat.primitives.serialization import (
 from msgspec import structs
 
 import adapter
-from adapter import ledger_keys
 from adapter.administration.mqsc import execute
+from adapter.host.logs import LogSettings
+from adapter.host.settings import ledger_keys
 from adapter.localkafka import LocalKafka, free_port
-from adapter.logs import LogSettings
 from adapter.registry.rest import RestRegistry
 from adapter.server.access import credentials
 from adapter.server.services.kafka_wiring import KafkaSettings

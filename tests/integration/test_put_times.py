@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from adapter import testing
 from adapter.core.contract import records as r
-from adapter.format import names
-from adapter.movers.thread import MoverThread
+from adapter.storage.format import names
+from adapter.storage.movers.thread import MoverThread
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.queue_topic import read_until
 from tests.support.shared_kafka import AnyKafka

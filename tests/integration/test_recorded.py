@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from adapter.format import progress as progress_format
-from adapter.format.progress import CopyProgress
-from adapter.movers.recorded import RecordedProgress, read_recorded
-from adapter.movers.settings import PARTITIONS, STREAM
-from adapter.topics.specs import progress_spec
+from adapter.storage.format import progress as progress_format
+from adapter.storage.format.progress import CopyProgress
+from adapter.storage.movers.recorded import RecordedProgress, read_recorded
+from adapter.storage.movers.settings import PARTITIONS, STREAM
+from adapter.storage.topics.specs import progress_spec
 from tests.support.mover_place import WAIT_S, MoverPlace
 
 BEFORE, LAST = 7, 42

@@ -12,14 +12,14 @@ from adapter import testing
 from adapter.cli.main import run
 from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData as Put
-from adapter.format import descriptor, names
-from adapter.ledger.kafka_settings import BATCH_BY_BATCH
+from adapter.storage.format import descriptor, names
+from adapter.storage.ledger.kafka_settings import BATCH_BY_BATCH
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.port import ALL, PagesUnavailableError, Trimmed
+from adapter.storage.topics.reader import KafkaPageReader
+from adapter.storage.topics.specs import TopicSettings, queue_spec
+from adapter.storage.topics.trim import KafkaTrimmer
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.port import ALL, PagesUnavailableError, Trimmed
-from adapter.topics.reader import KafkaPageReader
-from adapter.topics.specs import TopicSettings, queue_spec
-from adapter.topics.trim import KafkaTrimmer
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka
 

@@ -18,8 +18,8 @@ from tests.support.shared_kafka import AnyKafka
 Named = Callable[..., str]
 
 LATER = """
-from adapter.format import entries
-from adapter.owner import replay
+from adapter.storage.format import entries
+from adapter.runtime.owner import replay
 
 entries._VERSION = entries._codec._prefix = bytes((2,))
 entries._codec._version = replay.VERSION = 2

@@ -25,10 +25,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from adapter import kafka as plain
 from adapter.errors import RegistryNotAvailable
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.host.logs import LogSettings
 from adapter.localkafka import LocalKafka, free_port
-from adapter.logs import LogSettings
 from adapter.registry import topic
 from adapter.registry.http import RegistryServer
 from adapter.registry.log import TopicLog
@@ -38,6 +36,8 @@ from adapter.registry.topic import TopicRegistry
 from adapter.server.access import credentials
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
 from adapter.testing import queue_manager
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply

@@ -14,14 +14,14 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 import adapter
-from adapter import ledger_keys
 from adapter.cli.main import run
 from adapter.core.contract import audit
-from adapter.format import names
-from adapter.ledger import envelope as envelopes
-from adapter.ledger.kafka_reader import Whole
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.validity import Validity, Verdict
+from adapter.host.settings import ledger_keys
+from adapter.storage.format import names
+from adapter.storage.ledger import envelope as envelopes
+from adapter.storage.ledger.kafka_reader import Whole
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.validity import Validity, Verdict
 from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
 from tests.support.shared_kafka import AnyKafka

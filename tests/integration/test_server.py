@@ -19,8 +19,8 @@ import pytest
 import adapter
 from adapter import Unit
 from adapter.errors import BackedOut, QueueManagerQuiescing
-from adapter.format import names
 from adapter.localkafka import free_port
+from adapter.storage.format import names
 from tests.support.bystander import Bystander
 from tests.support.load import Load
 from tests.support.queue_topic import LANES, read_until

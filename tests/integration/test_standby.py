@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.network.lookup import directory_look_up
-from adapter.owner.parts import HEARTBEAT_S
+from adapter.runtime.network.lookup import directory_look_up
+from adapter.runtime.owner.parts import HEARTBEAT_S
 from adapter.server.main import DEPOSED_STATUS
 from benchmarks.numbered import Judgement, NumberedProgram
 from tests.support.backlog import until

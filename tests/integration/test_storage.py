@@ -10,14 +10,14 @@ import adapter
 from adapter import Message, testing
 from adapter.cli.main import run
 from adapter.errors import QueueDamaged, StartError
-from adapter.format import names
-from adapter.ledger.kafka_reader import LedgerSource
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.owner.parts import OwnerSettings
+from adapter.runtime.owner.parts import OwnerSettings
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka_reader import LedgerSource
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.kafka_snapshots import KafkaSnapshots
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.specs import TopicSettings
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.specs import TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.shared_kafka import AnyKafka
 

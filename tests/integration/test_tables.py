@@ -17,7 +17,7 @@ import adapter
 from adapter import errors as e
 from adapter import testing
 from adapter.aio.handles import TaskHandles
-from adapter.channel.requests import Handle
+from adapter.connection.channel.requests import Handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
 from adapter.kafka import Table

@@ -12,8 +12,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from msgspec import structs
 
 from adapter.localkafka import free_port
-from adapter.topics.admin import TopicAdmin, TopicError, settings_for
-from adapter.topics.specs import (
+from adapter.storage.topics.admin import TopicAdmin, TopicError, settings_for
+from adapter.storage.topics.specs import (
     TopicSettings,
     TopicSpec,
     events_spec,

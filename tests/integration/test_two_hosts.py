@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.format import names
-from adapter.ledger.kafka import KafkaLedger
-from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka import KafkaLedger
+from adapter.storage.ledger.kafka_settings import LedgerSettings
 from benchmarks.numbered import Judgement, NumberedProgram
 from tests.support.backlog import until
 from tests.support.examples import examples

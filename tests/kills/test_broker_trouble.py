@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.format import names
-from adapter.ledger.kafka_reader import KafkaLedgerReader
-from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka_reader import KafkaLedgerReader
+from adapter.storage.ledger.kafka_settings import LedgerSettings
 from tests.support.full_disk import FullDisk
 from tests.support.load import Load
 from tests.support.queue_topic import read_until

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer, admin
 
-from adapter.exports.kafka import KafkaExportTopics, KafkaExportWriter
-from adapter.exports.port import ExportError
-from adapter.format import names
-from adapter.format.exports import ExportedRecord, ExportProgress, origin_of
 from adapter.localkafka import LocalKafka
-from adapter.movers.errors import Doubtful
-from adapter.movers.settings import KafkaCluster
-from adapter.topics.specs import TopicSettings, TopicSpec, progress_spec
+from adapter.runtime.exports.kafka import KafkaExportTopics, KafkaExportWriter
+from adapter.runtime.exports.port import ExportError
+from adapter.storage.format import names
+from adapter.storage.format.exports import ExportedRecord, ExportProgress, origin_of
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.settings import KafkaCluster
+from adapter.storage.topics.specs import TopicSettings, TopicSpec, progress_spec
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic, row_of
 from tests.support.feed_site import WITHIN_S

@@ -25,7 +25,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 import adapter
-from adapter import launch
+from adapter.host import launch
 from adapter.localkafka import LocalKafka
 from tests.support import java_client
 from tests.support.backlog import until

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer, admin
 
-from adapter.format import names, progress
-from adapter.format.progress import CopyProgress
-from adapter.ledger.kafka_reader import KafkaLedgerReader
-from adapter.ledger.port import Entry
 from adapter.localkafka import LocalKafka
-from adapter.movers.errors import Doubtful
-from adapter.movers.settings import PARTITIONS
-from adapter.movers.stream import Stream
-from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import AlternatingProducers, of_mover
-from adapter.movers.writer import CopyWriter
-from adapter.topics.reader import KafkaPageReader
-from adapter.topics.specs import TopicSpec, ledger_spec, progress_spec, queue_spec
+from adapter.storage.format import names, progress
+from adapter.storage.format.progress import CopyProgress
+from adapter.storage.ledger.kafka_reader import KafkaLedgerReader
+from adapter.storage.ledger.port import Entry
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.settings import PARTITIONS
+from adapter.storage.movers.stream import Stream
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.movers.transactions import AlternatingProducers, of_mover
+from adapter.storage.movers.writer import CopyWriter
+from adapter.storage.topics.reader import KafkaPageReader
+from adapter.storage.topics.specs import TopicSpec, ledger_spec, progress_spec, queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.shared_kafka import AnyKafka

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapter import testing
-from adapter.format.names import queue_topic
+from adapter.storage.format.names import queue_topic
 from spark_jobs import session
 from tests.support.shared_kafka import AnyKafka
 from tests.support.spark_site import wait_copied

@@ -6,7 +6,7 @@ import gc
 import ibmmq
 from ibmmq import CMQC
 
-from adapter.channel.link.in_process import ServingThread
+from adapter.connection.channel.link.in_process import ServingThread
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
 

@@ -8,7 +8,7 @@ import pytest
 from ibmmq import CMQC, CMQCFC, CMQXC
 
 import adapter.testing
-from adapter.network.memory import MemoryNetwork
+from adapter.runtime.network.memory import MemoryNetwork
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname, reason_of
 

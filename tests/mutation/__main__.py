@@ -36,7 +36,7 @@ LIVES = ""
 REFUSALS = "spec/test_refusals.py"
 """It finds most of what transcripts let live, in a second."""
 WITH_KAFKA = (
-    "unit/owner/test_retention.py",
+    "unit/runtime/owner/test_retention.py",
     "unit/core/rules/primitives/test_parking.py",
     "unit/core/rules/consumers/test_batches.py",
     "unit/core/rules/objects/test_statistics.py",

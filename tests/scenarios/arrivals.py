@@ -13,10 +13,10 @@ from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.message import ID_LENGTH, Delivered, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
-from adapter.format import transfer
-from adapter.format.transfer import Transfer
-from adapter.network.collecting import InboundCollector
-from adapter.network.port import ReceivedRecord
+from adapter.runtime.network.collecting import InboundCollector
+from adapter.runtime.network.port import ReceivedRecord
+from adapter.storage.format import transfer
+from adapter.storage.format.transfer import Transfer
 from tests.scenarios.language import Call
 
 SOURCE = "QMA"

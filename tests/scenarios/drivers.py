@@ -13,14 +13,14 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from adapter.connection.wire import codec, frames
 from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.manager import QueueManager
-from adapter.owner.term import OwnerTerm
+from adapter.runtime.owner.term import OwnerTerm
 from adapter.testing import TestQueueManager
-from adapter.wire import codec, frames
 from tests.support.backlog import until
 from tests.support.core import Client, Core
 from tests.support.hard_state import check_snapshots

@@ -13,7 +13,7 @@ from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.model.manager import QueueManager
-from adapter.format.feeds import TopicRecord, message_of
+from adapter.storage.format.feeds import TopicRecord, message_of
 from tests.scenarios.language import Call
 
 if TYPE_CHECKING:

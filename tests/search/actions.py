@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from adapter.ledger.port import Deposed, LedgerUnavailable, OwnedByAnother
-from adapter.ledger.snapshots import Snapshot
-from adapter.owner import replay
-from adapter.owner.following import StoppedForGood
-from adapter.owner.storage import CopyStatus, Storage
+from adapter.runtime.owner import replay
+from adapter.runtime.owner.following import StoppedForGood
+from adapter.runtime.owner.storage import CopyStatus, Storage
+from adapter.storage.ledger.port import Deposed, LedgerUnavailable, OwnedByAnother
+from adapter.storage.ledger.snapshots import Snapshot
 from tests.search import oracle
 from tests.search.processes import (
     DEAD,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from adapter.ledger.envelope import step_of
-from adapter.ledger.memory import DeliveryReport
+from adapter.storage.ledger.envelope import step_of
+from adapter.storage.ledger.memory import DeliveryReport
 from tests.search import oracle
 from tests.search.actions import Acting, Left, SearchState, Step
 from tests.search.processes import (

@@ -1,8 +1,9 @@
 """The processes of a search: production objects that are copied before they act.
 
 A process is a standby that follows, one that takes over, or an owner. What it does is done by
-LedgerFollower, by adapter.owner.replay.take_over and by MemoryLedger with Term, Scan and Validity;
-only the core is a stand-in, which knows the entries that it was given and nothing of queues.
+LedgerFollower, by adapter.runtime.owner.replay.take_over and by MemoryLedger with Term, Scan and
+Validity; only the core is a stand-in, which knows the entries that it was given and nothing of
+queues.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from unittest import mock
 
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
-from adapter.format import descriptor, entries
-from adapter.ledger import signs
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
-from adapter.ledger.port import Entry, Position
-from adapter.ledger.snapshots import Snapshot
-from adapter.owner import following, liveness, replay
-from adapter.owner.announcement import OwnerPlace
-from adapter.owner.following import FollowBounds, LedgerFollower, Vacancy
-from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
-from adapter.owner.replay import Replay
+from adapter.runtime.owner import following, liveness, replay
+from adapter.runtime.owner.announcement import OwnerPlace
+from adapter.runtime.owner.following import FollowBounds, LedgerFollower, Vacancy
+from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
+from adapter.runtime.owner.replay import Replay
+from adapter.storage.format import descriptor, entries
+from adapter.storage.ledger import signs
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader
+from adapter.storage.ledger.port import Entry, Position
+from adapter.storage.ledger.snapshots import Snapshot
 from tests.search.topic import SearchedTopic, View
 from tests.support.at_once import in_one_thread
 
@@ -96,7 +97,7 @@ class CoreDispatch:
 
 
 def restore(core: AppliedCore, snapshot: Snapshot, _reader: object) -> None:
-    """Stand for adapter.owner.replay.restore: the parts of a snapshot are entries."""
+    """Stand for adapter.runtime.owner.replay.restore: the parts of a snapshot are entries."""
     core.applied = tuple(snapshot.parts)
 
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from adapter.ledger.memory import MemoryLedgerReader
-from adapter.ledger.port import Position
+from adapter.storage.ledger.memory import MemoryLedgerReader
+from adapter.storage.ledger.port import Position
 from tests.search import oracle
 from tests.search.actions import Acting, Broken, Left, SearchState, require
 from tests.search.choices import choices, healing, is_stopped_for_good, serves

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, encode, encode_change
+from adapter.storage.ledger.envelope import ENTRY, encode, encode_change
 from tests.search import oracle
 from tests.search.searching import SEARCHES, Search, told
 from tests.search.transcripts import TRANSCRIPTS, played

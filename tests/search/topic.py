@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adapter.ledger.memory import LogRecord, MemoryLog
-from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
-from adapter.ledger.snapshots import Snapshot
+from adapter.storage.ledger.memory import LogRecord, MemoryLog
+from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.storage.ledger.snapshots import Snapshot
 
 LANDS, LOST, LATE, UNHEARD = "lands", "lost", "late", "unheard"
 """What becomes of the announcement of a take-over."""

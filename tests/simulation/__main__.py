@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from importlib import import_module
 
-from adapter.program import load_log_library
+from adapter.host.program import load_log_library
 from tests.simulation.machines import MACHINES, run_machine
 
 TRACE = "--trace"

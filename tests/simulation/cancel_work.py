@@ -22,11 +22,11 @@ from adapter.aio.channel import TaskChannel
 from adapter.aio.context import TaskContext
 from adapter.aio.in_process import PipeEnd
 from adapter.aio.link import TaskHandshake, TaskLink
-from adapter.channel.addresses import Address
-from adapter.channel.link.pipe import Accept
-from adapter.channel.link.port import HostNotReached
-from adapter.channel.requests import Pending
-from adapter.channel.timeouts import Timeouts
+from adapter.connection.channel.addresses import Address
+from adapter.connection.channel.link.pipe import Accept
+from adapter.connection.channel.link.port import HostNotReached
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.errors import BackedOut
 from tests.support.scripted import Client, ScriptedManager

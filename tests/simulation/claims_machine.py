@@ -23,12 +23,12 @@ from adapter.client.unit import Unit
 from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.errors import ClaimNotFree, Error
-from adapter.exports import exporter
-from adapter.exports.exporter import Counts, Export, ExportSession, RefusedMessages
-from adapter.exports.memory import MemoryExports
-from adapter.format.feeds import TopicRecord
 from adapter.kafka import Table, table
-from adapter.topics.memory import MemoryTopics
+from adapter.runtime.exports import exporter
+from adapter.runtime.exports.exporter import Counts, Export, ExportSession, RefusedMessages
+from adapter.runtime.exports.memory import MemoryExports
+from adapter.storage.format.feeds import TopicRecord
+from adapter.storage.topics.memory import MemoryTopics
 from tests.simulation.claims_model import ClaimsModel
 from tests.simulation.judged_machine import JudgedMachine
 from tests.support.core import Core

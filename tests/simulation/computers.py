@@ -18,10 +18,10 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.rules.msmq.queues import OUTGOING
-from adapter.format import transfer
-from adapter.format.transfer import Transfer
-from adapter.network.collecting import InboundCollector
-from adapter.network.port import ReceivedRecord, SentRecord
+from adapter.runtime.network.collecting import InboundCollector
+from adapter.runtime.network.port import ReceivedRecord, SentRecord
+from adapter.storage.format import transfer
+from adapter.storage.format.transfer import Transfer
 from tests.support.core import Client, Core
 
 TOPIC_ID = "topic 1"

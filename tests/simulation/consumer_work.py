@@ -31,10 +31,10 @@ from adapter.core.contract.results import (
     Result,
 )
 from adapter.core.model.manager import QueueManager
-from adapter.format import entries
-from adapter.ledger.memory import MemoryLedgerReader
-from adapter.owner.taking_over import Succession
-from adapter.topics.port import Page
+from adapter.runtime.owner.taking_over import Succession
+from adapter.storage.format import entries
+from adapter.storage.ledger.memory import MemoryLedgerReader
+from adapter.storage.topics.port import Page
 from tests.simulation.consumer_auditor import ConsumerAuditor, Letter
 from tests.simulation.programs import ident_of
 from tests.simulation.work import CLIENTS, OBSERVER, Operation, Work, messages_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from adapter.format import chunks, descriptor, names
+from adapter.storage.format import chunks, descriptor, names
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Copied
 from tests.simulation.world import LaneKey

@@ -28,11 +28,11 @@ from adapter.core.contract.results import Done, Exported, ExportPlaces, Refused
 from adapter.core.contract.traits import is_durable
 from adapter.core.model.handles import QueueHandle
 from adapter.errors import Error
-from adapter.exports import exporter
-from adapter.exports.exporter import Counts, Export, ExportSession, RefusedMessages
-from adapter.exports.port import ExportError
-from adapter.format.exports import ExportedRecord
-from adapter.topics.memory import MemoryRecord, MemoryTopics
+from adapter.runtime.exports import exporter
+from adapter.runtime.exports.exporter import Counts, Export, ExportSession, RefusedMessages
+from adapter.runtime.exports.port import ExportError
+from adapter.storage.format.exports import ExportedRecord
+from adapter.storage.topics.memory import MemoryRecord, MemoryTopics
 from tests.simulation.exports_model import DEAD, ExportsModel
 from tests.simulation.judged_machine import JudgedMachine
 from tests.support.core import Client, Core

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.ledger.memory import FAULTS as APPEND_FAULTS
+from adapter.storage.ledger.memory import FAULTS as APPEND_FAULTS
 from tests.simulation import transactions as t
 from tests.simulation.forger import FORGERIES
 from tests.simulation.storage import STORAGE_FAULTS

@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from adapter.ledger import envelope as envelopes
-from adapter.ledger.memory import LogRecord
-from adapter.ledger.seals import NO_KEYS, SealKeys
+from adapter.storage.ledger import envelope as envelopes
+from adapter.storage.ledger.memory import LogRecord
+from adapter.storage.ledger.seals import NO_KEYS, SealKeys
 
 KEYS = (b"K" * 32, b"L" * 32)
 UNSEALED = "forged entry without a seal"

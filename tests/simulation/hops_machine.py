@@ -19,11 +19,11 @@ from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.model.feeds import FeedState
-from adapter.exports import exporter
-from adapter.exports.exporter import Counts, Export, ExportSession, RefusedMessages
-from adapter.exports.memory import MemoryExports
-from adapter.format.feeds import TopicRecord, message_of
-from adapter.topics.memory import MemoryRecord, MemoryTopics, UnwrittenRecord
+from adapter.runtime.exports import exporter
+from adapter.runtime.exports.exporter import Counts, Export, ExportSession, RefusedMessages
+from adapter.runtime.exports.memory import MemoryExports
+from adapter.storage.format.feeds import TopicRecord, message_of
+from adapter.storage.topics.memory import MemoryRecord, MemoryTopics, UnwrittenRecord
 from tests.simulation.hops_model import HopsModel
 from tests.simulation.judged_machine import JudgedMachine
 from tests.support.core import Core

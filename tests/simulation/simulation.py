@@ -21,17 +21,17 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused, Result, Resumed
-from adapter.format import chunks, names
-from adapter.ledger import envelope
-from adapter.ledger.memory import FAULTS as APPEND_FAULTS
-from adapter.ledger.port import Entry, LedgerError, LedgerReader, Position
-from adapter.movers.errors import Fenced
-from adapter.movers.mover import Mover
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.stream import Stream
-from adapter.owner import housekeeping, replay, retention, retries, snapshots
-from adapter.owner.storage import FOREVER, HousekeepingBounds, Storage
-from adapter.topics.specs import TopicSettings
+from adapter.runtime.owner import housekeeping, replay, retention, retries, snapshots
+from adapter.runtime.owner.storage import FOREVER, HousekeepingBounds, Storage
+from adapter.storage.format import chunks, names
+from adapter.storage.ledger import envelope
+from adapter.storage.ledger.memory import FAULTS as APPEND_FAULTS
+from adapter.storage.ledger.port import Entry, LedgerError, LedgerReader, Position
+from adapter.storage.movers.errors import Fenced
+from adapter.storage.movers.mover import Mover
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.movers.stream import Stream
+from adapter.storage.topics.specs import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
 from tests.simulation.copies import Copies

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
-from adapter.ledger import envelope
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Entry, OwnedByAnother, Position
-from adapter.ledger.seals import Seals
-from adapter.owner.following import FollowBounds, LedgerFollower, Vacancy
-from adapter.owner.replay import take_over
-from adapter.owner.taking_over import Succession
+from adapter.runtime.owner.following import FollowBounds, LedgerFollower, Vacancy
+from adapter.runtime.owner.replay import take_over
+from adapter.runtime.owner.taking_over import Succession
+from adapter.storage.ledger import envelope
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.storage.ledger.port import Entry, OwnedByAnother, Position
+from adapter.storage.ledger.seals import Seals
 from tests.simulation import transactions as t
 from tests.simulation.faults import (
     BEGAN_AGAIN,

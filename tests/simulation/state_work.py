@@ -23,7 +23,7 @@ from adapter.core.contract.records import QueueDeleted
 from adapter.core.contract.results import ConsumerState, Messages, Refused, Result, Subscribed
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.manager import QueueManager
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.simulation import recount
 from tests.support.core import Client, Core
 from tests.support.hard_state import check_snapshots, hard, snapshot_of

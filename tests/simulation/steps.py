@@ -24,10 +24,10 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.matching import candidates
-from adapter.movers.mover import Mover
-from adapter.owner.storage import CopyStatus
+from adapter.runtime.owner.storage import CopyStatus
 from adapter.server.services.movers import copy_status
-from adapter.topics.port import PagesUnavailableError
+from adapter.storage.movers.mover import Mover
+from adapter.storage.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
 from tests.simulation.faults import (
     COMMITS_IN_FLIGHT,

@@ -18,23 +18,23 @@ from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.records import MessageRestored
 from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
-from adapter.format import chunks, descriptor, entries, names
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Ledger, LedgerUnavailable, Position
-from adapter.ledger.seals import NO_KEYS, SealKeys
-from adapter.ledger.snapshots import MemorySnapshots, Snapshot
-from adapter.movers.mover import Mover
-from adapter.movers.parking import Held
-from adapter.movers.settings import STREAM
-from adapter.owner import housekeeping
-from adapter.owner.housekeeping import Housekeeping
-from adapter.owner.lane_trimming import LaneTrimming
-from adapter.owner.loop import OwnerLoop
-from adapter.owner.replay import Replayed
-from adapter.owner.storage import Storage
-from adapter.owner.taking_over import Succession
+from adapter.runtime.owner import housekeeping
+from adapter.runtime.owner.housekeeping import Housekeeping
+from adapter.runtime.owner.lane_trimming import LaneTrimming
+from adapter.runtime.owner.loop import OwnerLoop
+from adapter.runtime.owner.replay import Replayed
+from adapter.runtime.owner.storage import Storage
+from adapter.runtime.owner.taking_over import Succession
 from adapter.server.services.movers import NoMovers
-from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
+from adapter.storage.format import chunks, descriptor, entries, names
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.storage.ledger.port import Ledger, LedgerUnavailable, Position
+from adapter.storage.ledger.seals import NO_KEYS, SealKeys
+from adapter.storage.ledger.snapshots import MemorySnapshots, Snapshot
+from adapter.storage.movers.mover import Mover
+from adapter.storage.movers.parking import Held
+from adapter.storage.movers.settings import STREAM
+from adapter.storage.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
 from tests.simulation.forger import Forger
@@ -376,7 +376,9 @@ class Owner(ByHand):
         super().take_over(old, succession)
 
     def stop(self) -> None:
-        """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""
+        """Write what is decided, then a snapshot, as adapter.runtime.owner.owner does; crash()
+        follows.
+        """
         self.log.disarm()
         self.ledger.release()
         self.loop.take(inputs.Stopped())

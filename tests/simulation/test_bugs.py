@@ -39,9 +39,17 @@ def test_each_says_what_it_breaks() -> None:
 
 def test_a_patch_that_no_longer_applies_says_so(tmp_path: Path) -> None:
     patch = tmp_path / "old.patch"
-    lines = ("It.", "--- a/adapter/launch.py", "+++ b/adapter/launch.py", "@@", "-gone", "+new", "")
+    lines = (
+        "It.",
+        "--- a/adapter/host/launch.py",
+        "+++ b/adapter/host/launch.py",
+        "@@",
+        "-gone",
+        "+new",
+        "",
+    )
     patch.write_text("\n".join(lines))
     with pytest.raises(
-        bugs.Outdated, match=r"old.patch no longer applies: adapter/launch.py holds"
+        bugs.Outdated, match=r"old.patch no longer applies: adapter/host/launch.py holds"
     ):
         bugs.planted(patch, tmp_path / "copy")

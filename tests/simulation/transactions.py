@@ -20,7 +20,7 @@ from unittest import mock
 
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.movers import (
+from adapter.storage.movers import (
     batch,
     events,
     mover,
@@ -32,10 +32,10 @@ from adapter.movers import (
     stream,
     transactions,
 )
-from adapter.movers.errors import Doubtful
-from adapter.movers.open_lanes import OpenLane
-from adapter.topics.admin import TopicError
-from adapter.topics.specs import TopicSpec
+from adapter.storage.movers.errors import Doubtful
+from adapter.storage.movers.open_lanes import OpenLane
+from adapter.storage.topics.admin import TopicError
+from adapter.storage.topics.specs import TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
 AFTER_COMMIT = "mover crash after commit"
@@ -291,7 +291,7 @@ class Ticking:
 
 
 class Admin:
-    """Creates topics, as adapter.topics.admin.Topics does."""
+    """Creates topics, as adapter.storage.topics.admin.Topics does."""
 
     def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka
@@ -302,7 +302,7 @@ class Admin:
 
 
 class LaneEnds:
-    """Says where lanes end, as adapter.movers.open_lanes.LaneEnds does."""
+    """Says where lanes end, as adapter.storage.movers.open_lanes.LaneEnds does."""
 
     def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka

@@ -20,8 +20,8 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
-from adapter.format import names
 from adapter.localkafka import LocalKafka
+from adapter.storage.format import names
 from tests.acceptance.copier import SOURCE, TARGET
 from tests.acceptance.journal import Journal
 from tests.acceptance.test_copier import (

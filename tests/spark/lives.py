@@ -20,7 +20,7 @@ import pyarrow.dataset
 from msgspec import Struct
 
 import adapter
-from adapter.format import names
+from adapter.storage.format import names
 from tests.support.spark_site import order_problems, put_units, wait_copied
 
 TOP = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
-from adapter.format import chunks
+from adapter.storage.format import chunks
 from spark_jobs import browsing, errors
 from spark_jobs.options import SourceOptions
 from tests.support.queue_topic import LANES

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from adapter.format import names
 from adapter.msmq import MessageQueueTransaction
 from adapter.servicebroker import DEFAULT
+from adapter.storage.format import names
 from spark_jobs import transforms
 from tests.spark.test_datasource import as_told, browse
 from tests.support.spark_site import Site, collecting, drain, queues, wait_copied

@@ -11,7 +11,7 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
-from adapter.owner.housekeeping import Housekeeping
+from adapter.runtime.owner.housekeeping import Housekeeping
 from adapter.server.process.figures import ServerFigures
 from adapter.server.server import Server
 from spark_jobs import running, topics

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
-from adapter.format import chunks, descriptor
-from adapter.format.schemas import UnreadableError
+from adapter.storage.format import chunks, descriptor
+from adapter.storage.format.schemas import UnreadableError
 from spark_jobs import lane_rows
 from spark_jobs.avro_columns import _Places
 from spark_jobs.errors import SparkJobError

@@ -10,12 +10,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.avro.functions import from_avro
 
 from adapter.errors import InvalidSchema, SchemaIncompatible
-from adapter.format import avro
 from adapter.registry import topic
 from adapter.registry.frame import FRAME, MAGIC
 from adapter.registry.http import RegistryServer
 from adapter.registry.resolution import Resolution
 from adapter.registry.rest import RestRegistry
+from adapter.storage.format import avro
 from spark_jobs import sources
 from tests.support.avro_cases import CASES, REFUSED, A, B, Case, aliased, record, written
 from tests.support.avro_pairs import Pair

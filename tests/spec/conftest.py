@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Message
 
 import adapter
 import adapter.testing
-from adapter.format import names
+from adapter.storage.format import names
 from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
 from tests.support.shared_kafka import AnyKafka
 

@@ -25,8 +25,8 @@ from adapter.core.contract.results import (
 )
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.primitives.matching import SELECTIONS_MAX
-from adapter.format import entries
-from adapter.owner.loop import ENTRY_BYTES
+from adapter.runtime.owner.loop import ENTRY_BYTES
+from adapter.storage.format import entries
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core, client_on
 

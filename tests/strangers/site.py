@@ -14,12 +14,11 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from adapter import logs
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.logs import LogSettings
-from adapter.owner.clock import SystemClock
+from adapter.host import logs
+from adapter.host.logs import LogSettings
 from adapter.registry import http as registry_api
 from adapter.registry import topic
+from adapter.runtime.owner.clock import SystemClock
 from adapter.server.access import credentials
 from adapter.server.listen.bounds import ConnectionBounds
 from adapter.server.monitor.http import Monitor
@@ -30,6 +29,7 @@ from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import NoMovers
 from adapter.server.settings import ServerSettings
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 

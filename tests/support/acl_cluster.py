@@ -6,10 +6,10 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
-from adapter.acls.table import QUEUE_MANAGER
+from adapter.host.settings.acls.table import QUEUE_MANAGER
 from adapter.localkafka import LocalKafka
-from adapter.network.kafka import KafkaTransport
 from adapter.registry import topic as registry_topic
+from adapter.runtime.network.kafka import KafkaTransport
 from adapter.server.services.kafka_wiring import KafkaSettings, Wired, wire
 from tests.docs.acls import EXAMPLE
 from tests.support.acl_site import USERS, WITHIN_S, AclSite

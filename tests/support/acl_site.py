@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 from msgspec import Struct
 
-from adapter.acls import formats, table
+from adapter.host.settings.acls import formats, table
 from tests.docs.acls import EXAMPLE
 from tests.support.backlog import until
 

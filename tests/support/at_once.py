@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Self, TypeVar
 from unittest import mock
 
-from adapter.owner import replay
+from adapter.runtime.owner import replay
 
 T = TypeVar("T")
 

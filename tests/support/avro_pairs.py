@@ -8,8 +8,8 @@ import random
 import struct
 from typing import Any
 
-from adapter.format import avro
 from adapter.registry.resolution import WIDER
+from adapter.storage.format import avro
 
 PRIMITIVES = ("boolean", "int", "long", "float", "double", "string", "bytes")
 KINDS = (

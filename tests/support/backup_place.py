@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from adapter.backup import file as files
-from adapter.backup import taking
-from adapter.backup.contents import FIRST
-from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.core.contract.records import QueueDefined
-from adapter.format import descriptor
-from adapter.format.copied import Copy
-from adapter.format.movable import Movable, decode_copies
-from adapter.format.progress import CopyProgress
-from adapter.ledger.port import LedgerMismatch, Raw
-from adapter.ledger.seals import Seals
-from adapter.ledger.snapshots import Snapshot
+from adapter.storage.backup import file as files
+from adapter.storage.backup import taking
+from adapter.storage.backup.contents import FIRST
+from adapter.storage.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
+from adapter.storage.format import descriptor
+from adapter.storage.format.copied import Copy
+from adapter.storage.format.movable import Movable, decode_copies
+from adapter.storage.format.progress import CopyProgress
+from adapter.storage.ledger.port import LedgerMismatch, Raw
+from adapter.storage.ledger.seals import Seals
+from adapter.storage.ledger.snapshots import Snapshot
 
 MARK = b"a mark"
 

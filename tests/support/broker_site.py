@@ -9,7 +9,7 @@ from uuid import UUID
 from xml.etree import ElementTree
 
 import adapter.testing
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract.broker import SCHEMA_PREFIX
 from adapter.core.contract.results import Statuses

@@ -1,7 +1,7 @@
 """An owner on a ledger in memory, driven by hand: turns and durability come when they are told to.
 
-It does what adapter.owner.owner does around its loop, without an event loop: take over, replay,
-carry over. With ``held=False`` (the start) everything is settled after each request.
+It does what adapter.runtime.owner.owner does around its loop, without an event loop: take over,
+replay, carry over. With ``held=False`` (the start) everything is settled after each request.
 """
 
 import itertools
@@ -19,16 +19,16 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
-from adapter.ledger.envelope import PART_BYTES
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.ledger.port import LedgerUnavailable
-from adapter.owner.client_sink import ClientSink
-from adapter.owner.clock import Clock
-from adapter.owner.loop import OwnerLoop
-from adapter.owner.promises import Collected
-from adapter.owner.replay import carry_over, take_over
-from adapter.owner.storage import Storage
-from adapter.owner.taking_over import Succession
+from adapter.runtime.owner.client_sink import ClientSink
+from adapter.runtime.owner.clock import Clock
+from adapter.runtime.owner.loop import OwnerLoop
+from adapter.runtime.owner.promises import Collected
+from adapter.runtime.owner.replay import carry_over, take_over
+from adapter.runtime.owner.storage import Storage
+from adapter.runtime.owner.taking_over import Succession
+from adapter.storage.ledger.envelope import PART_BYTES
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
+from adapter.storage.ledger.port import LedgerUnavailable
 from tests.support.at_once import in_one_thread
 from tests.support.core import Core
 

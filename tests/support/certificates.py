@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
-from adapter.channel.tls import tls_context
+from adapter.connection.channel.tls import tls_context
 from adapter.server.listen.tls import TlsSettings
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)

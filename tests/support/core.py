@@ -25,7 +25,7 @@ from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.drive.restore import whole
-from adapter.format import entries
+from adapter.storage.format import entries
 
 START_MS = 1_700_000_000_000
 IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.SET_CONTEXT

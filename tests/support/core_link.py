@@ -10,17 +10,17 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.channel.addresses import Address
-from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.port import HostNotReached, LinkLost, WhileFull
-from adapter.channel.timeouts import Timeouts
+from adapter.connection.channel.addresses import Address
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.handshake import Handshake
+from adapter.connection.channel.link.port import HostNotReached, LinkLost, WhileFull
+from adapter.connection.channel.timeouts import Timeouts
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.codec import FrameBuffer, Payload
+from adapter.connection.wire.session import Incoming, ServerSession
 from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Refused
-from adapter.wire import codec, frames
-from adapter.wire.codec import FrameBuffer, Payload
-from adapter.wire.session import Incoming, ServerSession
 from tests.support.core import Client, Core
 
 PEER = "the core"

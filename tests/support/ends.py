@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import admin as kafka_admin
 
-from adapter.ledger.failures import Failure, classify, error_of
+from adapter.storage.ledger.failures import Failure, classify, error_of
 
 WAIT_S = 30.0
 LANES = 10

@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 import adapter
-from adapter.format.hops import ORIGIN
+from adapter.storage.format.hops import ORIGIN
 from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, Headers, OthersTopic
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from adapter.exports.memory import ExportId, MemoryExports, MemoryExportWriter
-from adapter.exports.port import ExportError, RecordRefusedError
-from adapter.format import exports as format_exports
-from adapter.format.exports import ExportedRecord, ExportProgress
-from adapter.topics.memory import MemoryTopics
+from adapter.runtime.exports.memory import ExportId, MemoryExports, MemoryExportWriter
+from adapter.runtime.exports.port import ExportError, RecordRefusedError
+from adapter.storage.format import exports as format_exports
+from adapter.storage.format.exports import ExportedRecord, ExportProgress
+from adapter.storage.topics.memory import MemoryTopics
 
 LOST, LANDED, HIDDEN, UNSHOWN = "lost", "landed", "hidden", "unshown"
 """What becomes of a transaction: it is not committed, it is, or it is and Kafka does not show it;

@@ -24,8 +24,8 @@ from adapter.core.contract.records import QueueRestored
 from adapter.core.effects import Effects
 from adapter.core.inputs import Arrived, Audited, Fed, FeedBegins, Input, Introduced
 from adapter.core.model.manager import QueueManager
-from adapter.format import entries
-from adapter.owner.snapshots import parts_of
+from adapter.runtime.owner.snapshots import parts_of
+from adapter.storage.format import entries
 from tests.support.hard_state import snapshot_of
 from tests.support.runs import Given, Run
 

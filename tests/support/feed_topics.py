@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adapter.errors import RegistryNotAvailable
-from adapter.feeds.memory import MemoryFeedConsumer, MemoryFeeds
-from adapter.feeds.port import FeedError, FeedTopic, Read
-from adapter.feeds.schemas import FeedSchemas
 from adapter.registry import topic
 from adapter.registry.port import SchemaRegistry
-from adapter.topics.memory import MemoryTopics, TopicExtent, UnwrittenRecord
+from adapter.runtime.feeds.memory import MemoryFeedConsumer, MemoryFeeds
+from adapter.runtime.feeds.port import FeedError, FeedTopic, Read
+from adapter.runtime.feeds.schemas import FeedSchemas
+from adapter.storage.topics.memory import MemoryTopics, TopicExtent, UnwrittenRecord
 
 
 class DisturbedTopics(MemoryTopics):

@@ -2,9 +2,10 @@
 
 CPython runs signal handlers between two instructions: behind a call, where a function begins and
 where a loop begins again. An exception that a handler raises is raised there. Interruptor raises
-one at the n-th such point inside adapter.channel and adapter.client, in the thread that it is used
-in. One kind of point is left out: the begin of `__exit__`, which no with statement of Python is
-safe against. Behind the call of a function of Python nothing is looked for, unless it is compiled.
+one at the n-th such point inside adapter.connection.channel and adapter.client, in the thread that
+it is used in. One kind of point is left out: the begin of `__exit__`, which no with statement of
+Python is safe against. Behind the call of a function of Python nothing is looked for, unless it is
+compiled.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ from typing import TypeVar
 import uvloop
 
 import adapter
-from adapter.channel.addresses import parse_addresses
-from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.timeouts import Timeouts
 from adapter.client.context import Context
+from adapter.connection.channel.addresses import parse_addresses
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.handshake import Handshake
+from adapter.connection.channel.link.tcp import TcpDialer
+from adapter.connection.channel.timeouts import Timeouts
 from adapter.core.contract.results import Refused
 from tests.support.loop_thread import LoopThread
 from tests.support.scripted import Budget, Command, ScriptedManager

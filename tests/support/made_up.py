@@ -14,7 +14,7 @@ from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
 from adapter.core.rules.messages.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.objects.session import NUMBER_MAX
-from adapter.format import entries, schemas
+from adapter.storage.format import entries, schemas
 
 TIME_MAX_MS = 2**53
 LONG_MAX = 2**63 - 1

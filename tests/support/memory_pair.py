@@ -13,25 +13,25 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract.results import Result
-from adapter.exports.memory import MemoryExports
-from adapter.feeds.memory import MemoryFeeds
-from adapter.feeds.schemas import FeedSchemas
-from adapter.format import entries
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.snapshots import MemorySnapshots
-from adapter.network.memory import MemoryNetwork
-from adapter.owner.clock import SystemClock
-from adapter.owner.following import LedgerFollower
+from adapter.runtime.exports.memory import MemoryExports
+from adapter.runtime.feeds.memory import MemoryFeeds
+from adapter.runtime.feeds.schemas import FeedSchemas
+from adapter.runtime.network.memory import MemoryNetwork
+from adapter.runtime.owner.clock import SystemClock
+from adapter.runtime.owner.following import LedgerFollower
 from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import NoMovers
 from adapter.server.services.network import NetworkLink
 from adapter.server.services.topics import TopicLinks
 from adapter.server.settings import ServerSettings
+from adapter.storage.format import entries
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.storage.ledger.snapshots import MemorySnapshots
+from adapter.storage.topics.memory import MemoryTopics
 from adapter.testing import TestQueueManager, TestServer, schema_registry
-from adapter.topics.memory import MemoryTopics
-from adapter.wire import codec, frames
 from mqk_demo.proxy import HOST, Proxy
 
 HEARTBEAT_S = 5.0

@@ -13,13 +13,13 @@ from confluent_kafka import admin as kafka_admin
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData as Body
-from adapter.format import descriptor, entries, names, progress
-from adapter.format.progress import CopyProgress
-from adapter.ledger.kafka import KafkaLedger, LedgerSettings
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.topics.admin import TopicAdmin
-from adapter.topics.decoder import is_no_message
-from adapter.topics.specs import TopicSettings, ledger_spec
+from adapter.storage.format import descriptor, entries, names, progress
+from adapter.storage.format.progress import CopyProgress
+from adapter.storage.ledger.kafka import KafkaLedger, LedgerSettings
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.topics.admin import TopicAdmin
+from adapter.storage.topics.decoder import is_no_message
+from adapter.storage.topics.specs import TopicSettings, ledger_spec
 from tests.support import ends
 
 WAIT_S = 30.0

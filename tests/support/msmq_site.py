@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import adapter.testing
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract.results import Connections
 from adapter.msmq import Host, Message, MessageQueue, MessageQueueTransaction, QueueAccessMode

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from adapter.channel.channel import Channel
-from adapter.own_clients.client import client_of
+from adapter.connection.channel.channel import Channel
+from adapter.runtime.own_clients.client import client_of
 from adapter.testing import TestQueueManager
 
 APPLICATION = "own client of a test"

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import msgspec
 
+from adapter.connection.wire import frames
 from adapter.core.contract.reasons import Reason
-from adapter.wire import frames
 
 WAIT_S = 30.0
 HELLO, WELCOME, REQUESTS, REPLIES, GOODBYE = 1, 2, 3, 4, 5

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import cast
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.wire import codec, frames
 from tests.support.loop_thread import LoopThread
 
 

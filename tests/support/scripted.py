@@ -11,6 +11,8 @@ from typing import cast
 
 from msgspec import Struct
 
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.session import Incoming, ServerSession
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.parties import Party, Principal
@@ -19,9 +21,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused
 from adapter.core.effects import Effects
 from adapter.core.model.manager import QueueManager
-from adapter.owner.clock import Clock, SystemClock
-from adapter.wire import codec, frames
-from adapter.wire.session import Incoming, ServerSession
+from adapter.runtime.owner.clock import Clock, SystemClock
 
 Command = c.Command | frames.ServerCommand
 Before = Callable[[int, Command], Refused | None]

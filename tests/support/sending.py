@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 import adapter
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import close_handles, open_handle, put_request
+from adapter.connection.channel.unit import AnyUnit, perform
+from adapter.connection.channel.verbs import close_handles, open_handle, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone

@@ -17,11 +17,11 @@ from typing import Self
 
 import msgspec
 
-from adapter import launch
+from adapter.host import launch
+from adapter.host.logs import LogSettings
 from adapter.localkafka import free_port
-from adapter.logs import LogSettings
-from adapter.owner.owner import QUIESCE_S
-from adapter.owner.parts import HEARTBEAT_S
+from adapter.runtime.owner.owner import QUIESCE_S
+from adapter.runtime.owner.parts import HEARTBEAT_S
 from adapter.server.main import Ready
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.own_schemas import NO_REGISTRY
@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 START_S = 60.0
 STOP_S = 20.0
 POLL_S = 0.01
-CODE = 'exec "$0" -m adapter.program "$3" <"$1"'
+CODE = 'exec "$0" -m adapter.host.program "$3" <"$1"'
 LIMITED = 'ulimit -n "$2"; ' + CODE
 PROGRAM, OFTEN_WRITTEN = "adapter.server.main", "tests.support.often_written"
 FAILING = "tests.support.failing_steps"
@@ -241,4 +241,4 @@ def _parent_and_command(folder: Path) -> tuple[int, str]:
         parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
     except OSError:
         return 0, ""  # it has ended meanwhile
-    return int(parent), "movers" if b"adapter.movers.process" in words else ""
+    return int(parent), "movers" if b"adapter.storage.movers.process" in words else ""

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import adapter
-from adapter.format import names
+from adapter.storage.format import names
 from adapter.testing import TestQueueManager
 from spark_jobs import sources
 from spark_jobs.sinks import Sink

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 import adapter
-from adapter.owner.parts import HEARTBEAT_S
+from adapter.runtime.owner.parts import HEARTBEAT_S
 from tests.support.server_process import ServerProcess
 from tests.support.shared_kafka import AnyKafka
 

@@ -8,17 +8,17 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.snapshots import MemorySnapshots
-from adapter.network.memory import MemoryNetwork
-from adapter.owner.clock import SystemClock
-from adapter.owner.following import LedgerFollower
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.network.memory import MemoryNetwork
+from adapter.runtime.owner.clock import SystemClock
+from adapter.runtime.owner.following import LedgerFollower
+from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import NoMovers
 from adapter.server.services.network import NetworkLink
 from adapter.server.settings import ServerSettings
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.storage.ledger.snapshots import MemorySnapshots
 from tests.support.awaited import until
 
 HOST = "127.0.0.1"

@@ -1,6 +1,6 @@
 """A queue manager's server whose exporter stops at a step: `... STEP SIGNAL NUMBER <settings`.
 
-`python -m adapter.program tests.support.stopped_exporter committed 9 2` sends itself signal 9
+`python -m adapter.host.program tests.support.stopped_exporter committed 9 2` sends itself signal 9
 (SIGKILL) or 19 (SIGSTOP) when an exporter comes to a step for the second time; with 0 only the
 exporter stops there. StoppedServer starts it.
 """
@@ -15,8 +15,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from adapter.channel.unit import AnyUnit
-from adapter.exports.kafka import KafkaExportWriter
+from adapter.connection.channel.unit import AnyUnit
+from adapter.runtime.exports.kafka import KafkaExportWriter
 from adapter.server import main as server
 from tests.support.server_process import CODE, ServerProcess
 
@@ -84,7 +84,9 @@ class StoppedServer(ServerProcess):
 
     def stop_at(self, step: str, number: int = 1, sent: int = signal.SIGKILL) -> None:
         """Let the lives that are started from now on stop at a step; "" for none."""
-        stopped = f"-m adapter.program tests.support.stopped_exporter {step} {int(sent)} {number}"
+        stopped = (
+            f"-m adapter.host.program tests.support.stopped_exporter {step} {int(sent)} {number}"
+        )
         self._command[self._code_at] = f'exec "$0" {stopped} <"$1"' if step else CODE
 
     def is_stopped(self) -> bool:

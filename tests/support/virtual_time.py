@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from selectors import SelectorKey
 
-from adapter.owner.clock import Clock
+from adapter.runtime.owner.clock import Clock
 
 TICK_S = 1e-9
 EPOCH_MS = 1_700_000_000_000

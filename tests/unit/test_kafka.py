@@ -11,7 +11,7 @@ from adapter import kafka
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.unit_records import Placed
 from adapter.errors import InvalidType, InvalidValue
-from adapter.format import descriptor
+from adapter.storage.format import descriptor
 
 UNIT = bytes(range(24))
 PUT = MessageData(

@@ -32,7 +32,6 @@ from typing import Any, Protocol, Unpack
 
 import structlog
 
-from adapter import watched
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands, Replies
 from adapter.administration.status import COMMAND_SERVER
@@ -46,6 +45,7 @@ from adapter.core.contract.answers import PASS_DISCARD_AND_EXPIRY, ids_of_answer
 from adapter.core.contract.details import AND_CONTEXT, NO_USER, THE_QUEUE_MANAGER
 from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, InDoubt, PersistentNotAllowed
+from adapter.host import watched
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default

@@ -1,7 +1,7 @@
 """How a program says what record of a topic of Kafka its message becomes, and sees that it was.
 
-Properties say it, by name; adapter.format.exports makes the record. This module does not know who
-writes it.
+Properties say it, by name; adapter.storage.format.exports makes the record. This module does not
+know who writes it.
 """
 
 from __future__ import annotations

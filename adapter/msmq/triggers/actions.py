@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.msmq.message import Message
 from adapter.msmq.triggers.conditions import string_body
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType, as_flag
+from adapter.connection.channel.plain_arguments import WrongArgument, WrongArgumentType, as_flag
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.message import Message
 from adapter.msmq.names import as_queue_name

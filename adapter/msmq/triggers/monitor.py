@@ -25,7 +25,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Messages
 from adapter.errors import Error

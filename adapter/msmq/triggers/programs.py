@@ -9,9 +9,9 @@ import logging
 import threading
 from collections.abc import Callable
 
-from adapter import launch, watched
-from adapter.allowed import AllowedPrograms, ProgramNotAllowed
 from adapter.errors import Error
+from adapter.host import launch, watched
+from adapter.host.allowed import AllowedPrograms, ProgramNotAllowed
 
 log = logging.getLogger("adapter.msmq")
 

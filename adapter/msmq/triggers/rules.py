@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from contextlib import nullcontext
 
-from adapter.allowed import AllowedPrograms
+from adapter.host.allowed import AllowedPrograms
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message

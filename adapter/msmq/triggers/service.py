@@ -18,9 +18,9 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from adapter import watched
-from adapter.allowed import AllowedPrograms
-from adapter.channel.plain_arguments import as_whole
+from adapter.connection.channel.plain_arguments import as_whole
+from adapter.host import watched
+from adapter.host.allowed import AllowedPrograms
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message

@@ -30,12 +30,12 @@ from typing import Any, Literal
 import structlog
 from msgspec import Struct
 
-from adapter import watched
-from adapter.addresses import HERE, Peer
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
+from adapter.host import watched
+from adapter.host.addresses import HERE, Peer
 from adapter.server.access.claim import Claim
 from adapter.server.access.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
 from adapter.server.access.passwords import PasswordCheck, UsersUnavailable

@@ -31,7 +31,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused, Result
 from adapter.core.contract.traits import Audit
-from adapter.owner.inquiries import Inquiries, fields_of
+from adapter.runtime.owner.inquiries import Inquiries, fields_of
 
 OF_COMMANDS = "mqk "
 """What the application begins with that a command of mqk says it is."""

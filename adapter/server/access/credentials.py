@@ -18,8 +18,8 @@ from pathlib import Path
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from adapter import texts
 from adapter.errors import StartError
+from adapter.host import texts
 
 NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 PASSWORD_BYTES_MAX = 256  # MQ_CSP_PASSWORD_LENGTH

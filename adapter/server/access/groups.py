@@ -18,9 +18,9 @@ from pathlib import Path
 
 import structlog
 
-from adapter import texts, watched
 from adapter.core.contract.authorities import ENTITY_LENGTH_MAX, EVERYONE
 from adapter.errors import StartError
+from adapter.host import texts, watched
 from adapter.server.process.repeating import LastingFault
 
 FILE_BYTES_MAX = 16 * 1024 * 1024

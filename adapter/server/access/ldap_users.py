@@ -26,9 +26,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from adapter import certificates
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.errors import StartError
+from adapter.host import certificates
 from adapter.server.access.ldap_settings import LdapSettings
 from adapter.server.access.passwords import UsersUnavailable
 

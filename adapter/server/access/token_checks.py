@@ -20,9 +20,9 @@ from typing import Final
 
 import structlog
 
-from adapter import certificates, texts, watched
 from adapter.core.contract.parties import Principal
 from adapter.errors import StartError
+from adapter.host import certificates, texts, watched
 from adapter.server.access import token_keys, tokens
 from adapter.server.access.token_keys import KeyUnusable, TokenKey
 from adapter.server.access.token_settings import TokenSettings

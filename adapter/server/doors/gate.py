@@ -13,15 +13,15 @@ from typing import Any, Protocol
 import structlog
 from msgspec.structs import replace
 
-from adapter import addresses
 from adapter.core.contract.authorities import CONTROL, DISPLAY
 from adapter.core.contract.commands import OUTPUT, Open, Request
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import Trait
-from adapter.owner.clock import Clock
-from adapter.owner.term import OwnerTerm
+from adapter.host import addresses
+from adapter.runtime.owner.clock import Clock
+from adapter.runtime.owner.term import OwnerTerm
 from adapter.server.access.admission import Admission
 from adapter.server.access.audit import DONE, AuditTrail, by
 from adapter.server.access.claim import Claim

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.connection.wire.heartbeats import LOOK_S_MIN, LOOKS_MIN
 from adapter.server.access.guesses import GUESS_BOUNDS, GuessBounds
-from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS_MIN
 
 HEARTBEAT_MS = 1000
 """A client that says nothing for three of it is noticed within 3 to 3.5 s."""

@@ -20,9 +20,9 @@ from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.owner.client_sink import ClientSink
-from adapter.owner.owner import Owner
-from adapter.owner.term import OwnerTerm
+from adapter.runtime.owner.client_sink import ClientSink
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.term import OwnerTerm
 from adapter.server.access.audit import AuditTrail, by, level_of
 from adapter.server.listen.bounds import BOUNDS, ConnectionBounds
 from adapter.server.listen.clients import ServedClient

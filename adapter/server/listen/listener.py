@@ -15,8 +15,8 @@ from pathlib import Path
 
 import structlog
 
-from adapter import addresses, watched
 from adapter.core.contract.results import Refused
+from adapter.host import addresses, watched
 from adapter.server.listen.bounds import BOUNDS
 from adapter.server.listen.connections import ClientConnections
 from adapter.server.listen.tls import ServerTls

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from adapter import certificates, texts
 from adapter.errors import StartError
-from adapter.tls_alerts import AlertingContext
+from adapter.host import certificates, texts
+from adapter.host.tls_alerts import AlertingContext
 
 UserPart = Literal["common_name", "dns", "email", "subject"]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}

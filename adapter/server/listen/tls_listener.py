@@ -21,15 +21,15 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from adapter import addresses, certificates, watched
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
+from adapter.host import addresses, certificates, watched
+from adapter.host.tls_alerts import alerts_on
 from adapter.server.access.audit import AuditTrail
 from adapter.server.access.guesses import network_of
 from adapter.server.listen.tls import ServerTls
 from adapter.server.process.repeating import LastingFault, RepeatingCall
-from adapter.tls_alerts import alerts_on
 
 HANDSHAKE_S = 5.0
 SHUTDOWN_S = 2.0

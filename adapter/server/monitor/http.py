@@ -19,19 +19,19 @@ import structlog
 from aiohttp import web
 from msgspec import Struct, json
 
-from adapter import addresses, release, watched
 from adapter.core.contract.results import QueueStatus
-from adapter.owner import lifecycle
-from adapter.owner.lifecycle import OwnerState
-from adapter.owner.storage import SNAPSHOT_ENTRIES
+from adapter.host import addresses, release, watched
+from adapter.host.web import HttpListener
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
+from adapter.runtime.owner import lifecycle
+from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.runtime.owner.storage import SNAPSHOT_ENTRIES
 from adapter.server.monitor import metrics
 from adapter.server.monitor.https import Handler, HttpsListener, HttpUsers
 from adapter.server.monitor.metrics import MetricsSnapshot
 from adapter.server.monitor.registry_gate import RegistryGate
 from adapter.server.process.figures import ServerFigures
-from adapter.web import HttpListener
 
 HOST = "127.0.0.1"
 JSON = "application/json"

@@ -12,18 +12,18 @@ from typing import Final
 
 from aiohttp import web
 
-from adapter import addresses, watched
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.contract.visitors import VisitorRequest
+from adapter.host import addresses, watched
+from adapter.host.web import HttpListener
 from adapter.server.access.admission import Admission
 from adapter.server.access.audit import AuditTrail
 from adapter.server.access.claim import Claim
 from adapter.server.listen.tls import ServerTls, names_of
 from adapter.server.listen.tls_listener import TlsListener
 from adapter.server.monitor.visitors import Visitors
-from adapter.web import HttpListener
 
 APPLICATION = "HTTP client"
 BASIC = "basic "

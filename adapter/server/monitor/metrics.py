@@ -22,7 +22,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from adapter.core.contract.results import QueueStatus
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.standby.roles import OWNER, STANDBY
 
 ROLES = (OWNER, STANDBY)

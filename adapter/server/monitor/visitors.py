@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Self
 
 from adapter.core.contract.visitors import VisitorDecision, VisitorRequest
-from adapter.owner.inquiries import Inquiries
+from adapter.runtime.owner.inquiries import Inquiries
 from adapter.server.access.audit import AuditTrail
 from adapter.server.listen.connections import ClientConnections
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from adapter.exports.port import ExportFigures
-from adapter.feeds.port import FeedFigures
-from adapter.network.figures import NetworkFigures
-from adapter.owner.figures import OwnerFigures
+from adapter.runtime.exports.port import ExportFigures
+from adapter.runtime.feeds.port import FeedFigures
+from adapter.runtime.network.figures import NetworkFigures
+from adapter.runtime.owner.figures import OwnerFigures
 
 
 class TopicFigures(Struct, frozen=True):

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import structlog
 
-from adapter import watched
 from adapter.errors import StartError
+from adapter.host import watched
 
 log = structlog.get_logger("mqk.listener")
 

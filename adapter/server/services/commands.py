@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from adapter import watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.parties import Principal
-from adapter.owner.owner import Owner
+from adapter.host import watched
+from adapter.runtime.owner.owner import Owner
 from adapter.server.process.parts import AcceptOwn, Part
 
 if TYPE_CHECKING:

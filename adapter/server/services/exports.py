@@ -13,14 +13,14 @@ from functools import partial
 import structlog
 from msgspec import structs
 
-from adapter import watched
 from adapter.core.attributes.export import ExportAttributes
-from adapter.exports.exporter import Export
-from adapter.exports.exporters import APPLICATION, Exporter, idle_figures
-from adapter.exports.port import ExportFigures, ExportTopics
-from adapter.own_clients.client import client_of
-from adapter.owner.owner import Owner
-from adapter.owner.term import OwnerTerm
+from adapter.host import watched
+from adapter.runtime.exports.exporter import Export
+from adapter.runtime.exports.exporters import APPLICATION, Exporter, idle_figures
+from adapter.runtime.exports.port import ExportFigures, ExportTopics
+from adapter.runtime.own_clients.client import client_of
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.term import OwnerTerm
 
 LOOK_S = 0.05
 """How often it is looked for messages of exports that have no exporter."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 
-from adapter.feeds.port import FeedFigures, FeedTopics
-from adapter.feeds.readers import FeedReaders
-from adapter.owner.feeds import Feeding
-from adapter.owner.owner import Owner
-from adapter.owner.term import OwnerTerm
+from adapter.runtime.feeds.port import FeedFigures, FeedTopics
+from adapter.runtime.feeds.readers import FeedReaders
+from adapter.runtime.owner.feeds import Feeding
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.term import OwnerTerm
 
 
 class FeedService:

@@ -5,7 +5,7 @@ This module must not know what groups may do.
 
 from __future__ import annotations
 
-from adapter.owner.owner import Owner
+from adapter.runtime.owner.owner import Owner
 from adapter.server.access.groups import GroupsByUser, UserGroups
 from adapter.server.process.parts import Part
 

@@ -10,36 +10,42 @@ from functools import partial
 
 from msgspec import Struct
 
-from adapter import ledger_keys
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
-from adapter.exports.kafka import KafkaExportTopics
-from adapter.feeds.kafka import KafkaFeedTopics
-from adapter.feeds.schemas import MakeRegistry
-from adapter.format import names
-from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
-from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
-from adapter.ledger.seals import SealKeys
-from adapter.logs import LogSettings
-from adapter.movers.process import MoverProcess
-from adapter.movers.recorded import RecordedProgress, check_ledger_is_there
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.thread import MoverThread
-from adapter.network.kafka import KafkaTransport
-from adapter.owner.following import LedgerFollower
-from adapter.owner.owner_signs import OwnerSigns
-from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
+from adapter.host.logs import LogSettings
+from adapter.host.settings import ledger_keys
+from adapter.runtime.exports.kafka import KafkaExportTopics
+from adapter.runtime.feeds.kafka import KafkaFeedTopics
+from adapter.runtime.feeds.schemas import MakeRegistry
+from adapter.runtime.network.kafka import KafkaTransport
+from adapter.runtime.owner.following import LedgerFollower
+from adapter.runtime.owner.owner_signs import OwnerSigns
+from adapter.runtime.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.services.movers import Movers, copy_status
 from adapter.server.services.network import NetworkLink
 from adapter.server.services.topics import TopicLinks
-from adapter.topics.admin import TopicAdmin, TopicError, settings_for
-from adapter.topics.reader import KafkaPageReader
-from adapter.topics.specs import DAY_MS, TopicSettings, TopicSpec, ledger_spec, snapshots_spec
-from adapter.topics.trim import KafkaTrimmer
+from adapter.storage.format import names
+from adapter.storage.ledger.kafka import KafkaLedger, KafkaLedgerReader
+from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.ledger.kafka_snapshots import KafkaSnapshots
+from adapter.storage.ledger.port import Ledger, LedgerError, LedgerUnavailable
+from adapter.storage.ledger.seals import SealKeys
+from adapter.storage.movers.process import MoverProcess
+from adapter.storage.movers.recorded import RecordedProgress, check_ledger_is_there
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.topics.admin import TopicAdmin, TopicError, settings_for
+from adapter.storage.topics.reader import KafkaPageReader
+from adapter.storage.topics.specs import (
+    DAY_MS,
+    TopicSettings,
+    TopicSpec,
+    ledger_spec,
+    snapshots_spec,
+)
+from adapter.storage.topics.trim import KafkaTrimmer
 
 __all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]
 

@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import structlog
 from msgspec import Struct
 
-from adapter import logs, watched
 from adapter.core.contract.parked import ParkedQueue
-from adapter.format import names
-from adapter.movers.parking import Held
-from adapter.movers.settings import PARTITIONS, STREAM
-from adapter.owner.owner import Owner
-from adapter.owner.storage import CopyStatus
+from adapter.host import logs, watched
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.storage import CopyStatus
 from adapter.server.process.parts import AcceptOwn, Part
+from adapter.storage.format import names
+from adapter.storage.movers.parking import Held
+from adapter.storage.movers.settings import PARTITIONS, STREAM
 
 log = structlog.get_logger("mqk.server")
 repetitions = logs.Repetitions()

@@ -18,19 +18,19 @@ from typing import Any
 import structlog
 from msgspec import Struct
 
-from adapter import watched
 from adapter.core import inputs
 from adapter.core.attributes.msmq import computers_in
 from adapter.core.contract.computers import KnownComputer
-from adapter.network.directory import Directory, DirectoryEntry, by_computer, entry_record
-from adapter.network.figures import NetworkFigures
-from adapter.network.port import NetworkError, SentRecord, Transport
-from adapter.network.receiver import NetworkReceiver
-from adapter.network.sender import APPLICATION, SenderParts, TopicTurns, TransmissionSender
-from adapter.own_clients.client import client_of
-from adapter.owner.inbound import Inbound
-from adapter.owner.owner import Owner
-from adapter.owner.term import OwnerTerm
+from adapter.host import watched
+from adapter.runtime.network.directory import Directory, DirectoryEntry, by_computer, entry_record
+from adapter.runtime.network.figures import NetworkFigures
+from adapter.runtime.network.port import NetworkError, SentRecord, Transport
+from adapter.runtime.network.receiver import NetworkReceiver
+from adapter.runtime.network.sender import APPLICATION, SenderParts, TopicTurns, TransmissionSender
+from adapter.runtime.own_clients.client import client_of
+from adapter.runtime.owner.inbound import Inbound
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.term import OwnerTerm
 from adapter.server.process.parts import AcceptOwn, Part
 
 DIRECTORY_S = 1.0

@@ -13,8 +13,8 @@ from typing import Self
 
 import structlog
 
-from adapter import watched
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
+from adapter.host import watched
 from adapter.registry import own, topic
 from adapter.registry.port import SchemaRegistry
 from adapter.registry.rest import RestRegistry

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.exports.port import ExportTopics
-from adapter.feeds.port import FeedTopics
-from adapter.owner.owner import Owner
+from adapter.runtime.exports.port import ExportTopics
+from adapter.runtime.feeds.port import FeedTopics
+from adapter.runtime.owner.owner import Owner
 from adapter.server.process.figures import TopicFigures
 from adapter.server.process.parts import AcceptOwn, Part
 from adapter.server.services.exports import ExportService

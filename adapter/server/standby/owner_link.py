@@ -21,13 +21,9 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from adapter import logs, watched
-from adapter.owner.announcement import OwnerPlace
-from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
-from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
-from adapter.wire import codec
-from adapter.wire.frames import Goodbye, ProtocolError
-from adapter.wire.standby_frames import (
+from adapter.connection.wire import codec
+from adapter.connection.wire.frames import Goodbye, ProtocolError
+from adapter.connection.wire.standby_frames import (
     LINK_VERSION,
     NONCE_BYTES,
     StandbyChallenge,
@@ -35,6 +31,10 @@ from adapter.wire.standby_frames import (
     StandbyOrder,
     StandbyReport,
 )
+from adapter.host import logs, watched
+from adapter.runtime.owner.announcement import OwnerPlace
+from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
+from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
 
 DIAL_S = PINGS_MISSED * PING_S
 KNOWN_S = 5.0

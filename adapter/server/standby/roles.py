@@ -15,15 +15,15 @@ from typing import Any
 import structlog
 from msgspec import Struct, to_builtins
 
-from adapter import watched
-from adapter.ledger.port import LedgerError
-from adapter.owner.following import LedgerFollower
-from adapter.owner.lifecycle import OwnerState
-from adapter.owner.owner import Owner
-from adapter.owner.owner_signs import LinkEvidence
+from adapter.connection.wire.standby_frames import StandbyReport
+from adapter.host import watched
+from adapter.runtime.owner.following import LedgerFollower
+from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.runtime.owner.owner import Owner
+from adapter.runtime.owner.owner_signs import LinkEvidence
 from adapter.server.standby.owner_link import OwnerLink
 from adapter.server.standby.standbys import LinkedStandby, Standbys
-from adapter.wire.standby_frames import StandbyReport
+from adapter.storage.ledger.port import LedgerError
 
 OWNER = "owner"
 STANDBY = OwnerState.FOLLOWING.value

@@ -17,13 +17,8 @@ from typing import Protocol
 import structlog
 from msgspec import Struct
 
-from adapter import watched
-from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Refused
-from adapter.owner.owner_signs import PING_S, PINGS_MISSED
-from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
-from adapter.wire import codec
-from adapter.wire.standby_frames import (
+from adapter.connection.wire import codec
+from adapter.connection.wire.standby_frames import (
     NONCE_BYTES,
     StandbyChallenge,
     StandbyFrame,
@@ -31,6 +26,11 @@ from adapter.wire.standby_frames import (
     StandbyOrder,
     StandbyReport,
 )
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
+from adapter.host import watched
+from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED
+from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
 
 LOST_S = PINGS_MISSED * PING_S
 """After so long without a report a standby is taken for gone."""

@@ -12,8 +12,8 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.deferred import KEPT_BYTES_MAX
-from adapter.channel.numbering import UNANSWERED_MAX
+from adapter.connection.channel.deferred import KEPT_BYTES_MAX
+from adapter.connection.channel.numbering import UNANSWERED_MAX
 from adapter.core.contract import commands as c
 from tests.support.awaited import until
 from tests.support.loopback import Loopback

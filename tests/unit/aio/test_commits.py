@@ -6,7 +6,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.commits import IN_FLIGHT_MAX
+from adapter.connection.channel.commits import IN_FLIGHT_MAX
 from adapter.core.contract import commands as c
 from tests.support.backlog import until
 from tests.support.loopback import Loopback

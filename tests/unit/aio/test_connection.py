@@ -10,10 +10,10 @@ import pytest
 import adapter
 import adapter.testing
 from adapter import errors as e
-from adapter.channel.link.port import HostNotReached
+from adapter.connection.channel.link.port import HostNotReached
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.network import lookup
+from adapter.runtime.network import lookup
 from tests.support.loopback import Loopback
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.connection.wire.frames import AskServer
 from adapter.core.contract import commands as c
-from adapter.wire.frames import AskServer
 from tests.support.loopback import Loopback, OnCommand
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel import books
+from adapter.connection.channel import books
 from adapter.core.contract.records import EventRaised
-from adapter.topics import events
+from adapter.storage.topics import events
 from tests.support.loopback import Loopback
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from adapter.aio.in_process import InProcessTaskDialer
 from adapter.aio.link import TaskLink
-from adapter.channel.link.port import HostNotReached, LinkLost
+from adapter.connection.channel.link.port import HostNotReached, LinkLost
 from tests.contract.link_contract import LONG, WAIT_S, InProcessEnds
 
 FRAME = b"\0\0\0\3abc"

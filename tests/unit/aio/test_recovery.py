@@ -10,14 +10,14 @@ import pytest
 import adapter
 from adapter.aio.channel import TaskChannel
 from adapter.aio.link import AddressDialer, TaskHandshake
-from adapter.channel import losses
-from adapter.channel.addresses import parse_addresses
-from adapter.channel.requests import Pending
-from adapter.channel.timeouts import Timeouts
+from adapter.connection.channel import losses
+from adapter.connection.channel.addresses import parse_addresses
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.timeouts import Timeouts
+from adapter.connection.wire.frames import AskServer
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions
 from adapter.errors import ConnectionBroken, ConnectionClosed
-from adapter.wire.frames import AskServer
 from tests.support.loopback import Loopback, OnCommand
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import adapter.aio
 from adapter import testing
-from adapter.channel import renewal
+from adapter.connection.channel import renewal
 from adapter.errors import InvalidType
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until

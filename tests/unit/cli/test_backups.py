@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from adapter.backup import contents
-from adapter.backup.file import SnapshotHead, new
 from adapter.cli.backups import _examine_new
-from adapter.ledger.port import LedgerError
-from adapter.ledger.seals import NO_KEYS
+from adapter.storage.backup import contents
+from adapter.storage.backup.file import SnapshotHead, new
+from adapter.storage.ledger.port import LedgerError
+from adapter.storage.ledger.seals import NO_KEYS
 from tests.support.backup_place import header
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from adapter.cli import config
+from adapter.host.settings.setting_rows import SETTINGS
 from adapter.server.monitor.metrics import (
     EXPORTS,
     FEEDS,
@@ -17,7 +18,6 @@ from adapter.server.monitor.metrics import (
     RECEIVER,
     SENDERS,
 )
-from adapter.setting_rows import SETTINGS
 from tests.unit.cli.conftest import Mqk, Said
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapter import compiled
 from adapter.cli import cluster, doctor
 from adapter.cli.cluster import Cluster, NotReachedError
+from adapter.host import compiled
 from adapter.localkafka import detached
 from adapter.localkafka.detached import Status
 from adapter.testing import TestQueueManager

@@ -10,10 +10,10 @@ from adapter.core.contract import records as r
 from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Span
-from adapter.format import entries
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
-from adapter.ledger.signs import probe
-from adapter.ledger.validity import Verdict
+from adapter.storage.format import entries
+from adapter.storage.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
+from adapter.storage.ledger.signs import probe
+from adapter.storage.ledger.validity import Verdict
 from tests.support.each import each
 
 OWNER = bytes(range(16))

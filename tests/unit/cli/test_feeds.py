@@ -5,9 +5,9 @@ import json
 import pytest
 
 from adapter.cli import feeds
-from adapter.feeds.reader import FeedReader
+from adapter.runtime.feeds.reader import FeedReader
+from adapter.storage.topics.memory import UnwrittenRecord
 from adapter.testing import TestQueueManager
-from adapter.topics.memory import UnwrittenRecord
 from tests.unit.cli.conftest import Mqk
 
 WITHIN_S = 20.0

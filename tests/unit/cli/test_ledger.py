@@ -5,9 +5,9 @@ import pytest
 from adapter.cli import explain
 from adapter.cli.ledger import as_text
 from adapter.core.contract.records import QueueDeleted
-from adapter.format import entries
-from adapter.ledger.envelope import ENTRY, Envelope
-from adapter.ledger.validity import Verdict
+from adapter.storage.format import entries
+from adapter.storage.ledger.envelope import ENTRY, Envelope
+from adapter.storage.ledger.validity import Verdict
 from tests.unit.cli.conftest import Mqk
 
 OWNER = bytes(range(16))

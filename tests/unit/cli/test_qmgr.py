@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import launch, testing
+from adapter import testing
 from adapter.cli import background, qmgr
 from adapter.cli.ending import ManagerEnd, serves
 from adapter.cli.qmgr import summary
 from adapter.command.failures import Failed
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing
-from adapter.owner import processes
+from adapter.host import launch
+from adapter.runtime.owner import processes
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager

@@ -11,9 +11,9 @@ import adapter
 import adapter.testing
 from adapter.cli import cluster, queue_topics
 from adapter.cli.queue_topics import QueueTopic, _show, examine, queues_of
-from adapter.format import names
 from adapter.server.access import credentials
-from adapter.topics.specs import TopicSettings
+from adapter.storage.format import names
+from adapter.storage.topics.specs import TopicSettings
 from tests.support.passwords import hash_cheaply
 from tests.unit.cli.conftest import Mqk
 

@@ -17,7 +17,7 @@ from adapter.cli.trigger_monitor import environment
 from adapter.command import failures
 from adapter.mqi import TriggerMessage
 from tests.unit.cli.conftest import Mqk, Said
-from tests.unit.test_launch import await_text
+from tests.unit.host.test_launch import await_text
 
 WAIT_S = 20.0
 

@@ -4,9 +4,9 @@ import pytest
 
 from adapter.cli.verify import Observation, Verifier
 from adapter.core.contract import records as r
-from adapter.format import entries
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
-from adapter.ledger.port import Raw
+from adapter.storage.format import entries
+from adapter.storage.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.storage.ledger.port import Raw
 from tests.support.core import client_on
 
 OWNER = bytes(range(16))

@@ -1,6 +1,6 @@
 """The scripted queue manager that these tests share with those of the channel."""
 
-from tests.unit.channel.conftest import (
+from tests.unit.connection.channel.conftest import (
     connect,
     driver,
     pytest_generate_tests,

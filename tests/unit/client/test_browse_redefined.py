@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import adapter
-from adapter.channel.requests import Pending
 from adapter.client.browse import BATCH
+from adapter.connection.channel.requests import Pending
 from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData

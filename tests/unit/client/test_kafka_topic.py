@@ -16,7 +16,7 @@ from adapter.client.producing import TOPICS_MAX
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.format.exports import record_of
+from adapter.storage.format.exports import record_of
 from tests.drivers import Driver
 from tests.support.loopback import Loopback, OnCommand
 

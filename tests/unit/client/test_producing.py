@@ -15,7 +15,7 @@ from adapter.client.producing import (
 )
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.message import MessageData
-from adapter.format.exports import ExportedRecord, record_of
+from adapter.storage.format.exports import ExportedRecord, record_of
 
 NO_ZONE = datetime.fromisoformat("2026-01-01T00:00:00")
 SINCE_MS = 1_790_000_000_000

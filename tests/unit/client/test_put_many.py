@@ -7,8 +7,8 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel import handshake
 from adapter.client import put_many
+from adapter.connection.channel import handshake
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused

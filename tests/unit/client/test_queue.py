@@ -8,7 +8,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.identity import own_name
+from adapter.connection.channel.identity import own_name
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID

@@ -11,7 +11,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.calls_in_turn import CallsInTurn
+from adapter.connection.channel.calls_in_turn import CallsInTurn
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback, OnCommand
 

@@ -13,10 +13,10 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter import testing
-from adapter.channel.unit import AnyUnit
 from adapter.client.retry import GotFrom, Retries
 from adapter.client.unit_steps import Exchange
 from adapter.client.work import Work
+from adapter.connection.channel.unit import AnyUnit
 from tests.drivers import Driver
 from tests.support.few_rights import as_ann
 from tests.support.unprintable import Unprintable

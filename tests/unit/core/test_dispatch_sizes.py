@@ -26,8 +26,8 @@ from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.effects import Effects
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, EXCEPTION, EXPIRATION
 from adapter.core.rules.primitives import step_room
-from adapter.format import entries
-from adapter.ledger.port import PAYLOAD_BYTES_MAX
+from adapter.storage.format import entries
+from adapter.storage.ledger.port import PAYLOAD_BYTES_MAX
 from tests.support.core import Client, Core
 from tests.support.dialogs import Afar, Dialogs
 from tests.support.examples import examples

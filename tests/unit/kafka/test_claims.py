@@ -8,8 +8,8 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter import testing
-from adapter.channel.channel import Channel
-from adapter.channel.steps import run
+from adapter.connection.channel.channel import Channel
+from adapter.connection.channel.steps import run
 from adapter.core.contract import commands as c
 from adapter.kafka import claims
 from adapter.kafka.claims import TOKENS, prepare, token_of

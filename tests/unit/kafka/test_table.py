@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from adapter.format.feeds import TopicRecord
 from adapter.kafka import table
 from adapter.kafka.table import Table
+from adapter.storage.format.feeds import TopicRecord
 
 Take = Callable[[list[TopicRecord]], None]
 

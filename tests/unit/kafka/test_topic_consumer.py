@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from adapter.errors import TableError
-from adapter.feeds.port import FeedError, FeedTopic, MissingTopicError, UnreadableTopicError
 from adapter.kafka import topic_consumer
 from adapter.kafka.topic_consumer import TableFollower
+from adapter.runtime.feeds.port import FeedError, FeedTopic, MissingTopicError, UnreadableTopicError
 
 WAIT_S = 30.0
 

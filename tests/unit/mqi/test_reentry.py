@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from adapter.channel.link.in_process import ServingThread
+from adapter.connection.channel.link.in_process import ServingThread
 from adapter.mqi.reentry import PutOff, Reentry
 
 

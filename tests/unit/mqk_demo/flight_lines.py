@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.unit_records import Placed
-from adapter.format import descriptor
+from adapter.storage.format import descriptor
 from mqk_demo import checker
 from mqk_demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from adapter.format.descriptor import VERSION
-from adapter.format.schemas import Codec
+from adapter.storage.format.descriptor import VERSION
+from adapter.storage.format.schemas import Codec
 from mqk_demo import checker, flights
 from mqk_demo.checker import FoundRecord
 from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table

@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract.commands import AskStatus, Commit, Put
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused, Statuses
-from adapter.wire import codec, frames
 from mqk_demo.commits import CommitWatch
 
 UNIT = bytes(range(24))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapter import msmq, testing
-from adapter.channel.link.port import Dialer
+from adapter.connection.channel.link.port import Dialer
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.results import ComputerFound
 from adapter.core.inputs import QueueManagersKnown

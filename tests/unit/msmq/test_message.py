@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.channel.requests import ENCODING_ERRORS
+from adapter.connection.channel.requests import ENCODING_ERRORS
+from adapter.connection.wire.codec import decode_command, raw
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -29,7 +30,6 @@ from adapter.msmq.filters import PROPERTIES
 from adapter.msmq.message import incoming
 from adapter.msmq.property_names import settable
 from adapter.msmq.variants import VT_BYTES
-from adapter.wire.codec import decode_command, raw
 
 GUID = "00112233-4455-6677-8899-aabbccddeeff"
 

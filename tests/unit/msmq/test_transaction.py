@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.channel.unit import Unit
+from adapter.connection.channel.unit import Unit
 from adapter.errors import InDoubt
 from adapter.msmq import (
     InvalidOperationError,

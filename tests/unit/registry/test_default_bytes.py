@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from adapter.errors import InvalidSchema
-from adapter.format import avro
 from adapter.registry.default_bytes import BYTES_MAX, PARTS_MAX, DefaultBytes, named_types
 from adapter.registry.frame import parse
 from adapter.registry.resolution import Resolution
 from adapter.registry.values import parsed
+from adapter.storage.format import avro
 from tests.support.avro_cases import ENUM, FIXED, record
 
 UNFIT: list[tuple[Any, Any]] = [

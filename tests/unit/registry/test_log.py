@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.registry import log
 from adapter.registry.log import Kept, MemorySchemaLog, TopicLog
-from adapter.topics import admin as topics
+from adapter.storage.ledger.memory import MemoryLog
+from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.storage.topics import admin as topics
 
 
 class Record:

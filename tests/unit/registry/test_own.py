@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from adapter.errors import SchemaIncompatible
-from adapter.format import schemas
 from adapter.registry import own, topic
+from adapter.storage.format import schemas
 
 NAMES = [
     *("mqk.Descriptor", "mqk.Entry", "mqk.Event", "mqk.Export", "mqk.Progress", "mqk.Transfer"),

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.errors import InvalidSchema, NotAvro, SchemaIncompatible
-from adapter.format import avro
 from adapter.registry.bounded_values import DEPTH_MAX
 from adapter.registry.resolution import PAIRS_MAX, Resolution
+from adapter.storage.format import avro
 from tests.support.avro_cases import CASES, REFUSED, Case, record, written
 
 LINE = record("Line", next=["null", "Line"])

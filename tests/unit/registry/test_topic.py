@@ -19,13 +19,13 @@ from adapter.errors import (
     SchemaIncompatible,
     SchemaNotFound,
 )
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerUnavailable
 from adapter.registry import topic
 from adapter.registry.log import Kept, MemorySchemaLog
 from adapter.registry.port import Level
 from adapter.registry.topic import TopicRegistry
+from adapter.storage.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.storage.ledger.memory import MemoryLog
+from adapter.storage.ledger.port import LedgerUnavailable
 from tests.support.examples import examples
 
 LEVELS: tuple[Level, ...] = ("NONE", "FULL", "FORWARD", "BACKWARD")

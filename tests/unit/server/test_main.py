@@ -8,17 +8,17 @@ import sys
 
 import pytest
 
-from adapter.config import load
 from adapter.core.contract.limits import Limits
-from adapter.logs import LogSettings
-from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.host.logs import LogSettings
+from adapter.host.settings.config import load
+from adapter.host.settings.setting_rows import SETTINGS
 from adapter.server import main
 from adapter.server.listen.bounds import ConnectionBounds
 from adapter.server.main import settings_of
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
-from adapter.setting_rows import SETTINGS
-from adapter.topics.specs import TopicSettings
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.topics.specs import TopicSettings
 
 
 def test_a_line_that_nobody_reads_is_no_failure() -> None:

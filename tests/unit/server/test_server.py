@@ -1,8 +1,8 @@
 """What a stop may take."""
 
-from adapter.movers.process import STOP_GRACE_S
-from adapter.owner.owner import QUIESCE_S
-from adapter.owner.parts import DRAIN_S
+from adapter.runtime.owner.owner import QUIESCE_S
+from adapter.runtime.owner.parts import DRAIN_S
+from adapter.storage.movers.process import STOP_GRACE_S
 
 
 def test_a_stop_takes_less_than_ten_seconds() -> None:

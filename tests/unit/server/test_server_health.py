@@ -3,17 +3,17 @@
 import asyncio
 from functools import partial
 
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.movers.parking import Held
-from adapter.owner import lifecycle
-from adapter.owner.clock import SystemClock
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.owner import lifecycle
+from adapter.runtime.owner.clock import SystemClock
+from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.monitor import http
 from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import MoverWatch, NoMovers, WatchBounds
 from adapter.server.settings import ServerSettings
-from tests.unit.owner.test_owner import until
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
+from adapter.storage.movers.parking import Held
+from tests.unit.runtime.owner.test_owner import until
 
 SETTINGS = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
 

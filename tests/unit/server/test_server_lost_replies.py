@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 
 import adapter
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import authorities as a
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
@@ -22,8 +22,8 @@ from adapter.core.contract import msmq as m
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Messages, Refused
 from adapter.core.contract.traits import TRAITS, Durable
-from adapter.ledger.memory import MemoryLedgerReader
-from adapter.owner.replay import Replay
+from adapter.runtime.owner.replay import Replay
+from adapter.storage.ledger.memory import MemoryLedgerReader
 from tests.support.asking import Asking
 from tests.support.memory_pair import MemoryPair, SwallowedReply, memory_pair
 from tests.support.msmq import lookup_id

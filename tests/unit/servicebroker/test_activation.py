@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from adapter.allowed import AllowedPrograms
 from adapter.core.contract.reasons import Reason
 from adapter.errors import InvalidOption
+from adapter.host.allowed import AllowedPrograms
 from adapter.servicebroker import (
     DEFAULT,
     ActivationService,

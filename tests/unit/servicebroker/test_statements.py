@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 import adapter.testing
-from adapter.channel.unit import Unit
+from adapter.connection.channel.unit import Unit
 from adapter.servicebroker import ServiceBrokerError
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adapter.allowed import AllowedPrograms
+from adapter.host.allowed import AllowedPrograms
 from adapter.mqi import TriggerMessage
 from adapter.services.programs import CannotStart, Programs, command_of
-from tests.unit.test_launch import await_end, await_text, exists
+from tests.unit.host.test_launch import await_end, await_text, exists
 
 WAIT_S = 10.0
 Failures = list[tuple[TriggerMessage, str]]

@@ -12,7 +12,7 @@ import pytest
 
 import adapter
 from adapter import testing
-from adapter.channel.flag import Flag
+from adapter.connection.channel.flag import Flag
 from adapter.errors import QueueManagerNotAvailable
 from adapter.workers.settings import WorkerSettings
 from adapter.workers.tasks import WorkerTasks

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import adapter
-from adapter.channel.flag import Flag
+from adapter.connection.channel.flag import Flag
 from adapter.workers.settings import WorkerSettings
 from adapter.workers.threads import WorkerThreads
 from tests.support import worker_functions

@@ -1,8 +1,8 @@
 """Definitions of exports: what may be said in one; and how far exports have come.
 
 An export needs no other rule: its messages wait on an ordinary queue, and a client of the queue
-manager gets them from there (adapter.exports). How far it has come is therefore seen on the queue:
-whatever is not there any more was written, or removed.
+manager gets them from there (adapter.runtime.exports). How far it has come is therefore seen on the
+queue: whatever is not there any more was written, or removed.
 """
 
 from __future__ import annotations

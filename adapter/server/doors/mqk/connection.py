@@ -16,14 +16,8 @@ from typing import Final, cast
 
 import structlog
 
-from adapter import addresses
-from adapter.core.contract.parties import Party, Principal
-from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import Refused
-from adapter.server.doors.mqk.progress import ClientProgress
-from adapter.server.listen.connections import ClientConnections
-from adapter.wire import codec, frames
-from adapter.wire.heartbeats import (
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.heartbeats import (
     CLIENT_DEAD,
     CLIENT_HEARTBEAT,
     SERVER_HEARTBEAT,
@@ -31,8 +25,14 @@ from adapter.wire.heartbeats import (
     Heartbeat,
     looks_of,
 )
-from adapter.wire.session import Incoming, ProtocolState, ServerSession
-from adapter.wire.standby_frames import StandbyFrame
+from adapter.connection.wire.session import Incoming, ProtocolState, ServerSession
+from adapter.connection.wire.standby_frames import StandbyFrame
+from adapter.core.contract.parties import Party, Principal
+from adapter.core.contract.replies import Reply
+from adapter.core.contract.results import Refused
+from adapter.host import addresses
+from adapter.server.doors.mqk.progress import ClientProgress
+from adapter.server.listen.connections import ClientConnections
 
 WRITE_HIGH_BYTES: Final = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""

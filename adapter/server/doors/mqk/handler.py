@@ -10,6 +10,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.heartbeats import agreed_ms
+from adapter.connection.wire.session import Incoming
+from adapter.connection.wire.standby_frames import StandbyFrame
 from adapter.core.contract.commands import Command, Request
 from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason
@@ -20,10 +24,6 @@ from adapter.server.doors.gate import ClientGate
 from adapter.server.doors.mqk.connection import ClientConnection, FrameHandler
 from adapter.server.listen.connections import ClientConnections
 from adapter.server.standby.standbys import Standbys
-from adapter.wire import codec, frames
-from adapter.wire.heartbeats import agreed_ms
-from adapter.wire.session import Incoming
-from adapter.wire.standby_frames import StandbyFrame
 
 Asked = Command | frames.ServerCommand | Refused
 """What an operation is decoded to."""

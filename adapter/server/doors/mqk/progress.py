@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from math import inf
 
+from adapter.connection.wire.heartbeats import Heartbeat
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.listen.bounds import ConnectionBounds
-from adapter.wire.heartbeats import Heartbeat
 
 
 class ClientProgress:

@@ -25,9 +25,9 @@ from adapter.administration.pcf.structures import (
     encode,
 )
 from adapter.administration.status import COMMAND_SERVER
-from adapter.channel.requests import Pending
 from adapter.character_sets import Order
 from adapter.client.connection import connect_in_process
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract import commands as c
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.results import Opened

@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from adapter import testing
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.session import ServerSession
 from adapter.core import inputs
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -34,8 +36,6 @@ from adapter.server.access.claim import Claim
 from adapter.server.access.credentials import Credentials
 from adapter.server.listen.clients import ServedClient
 from adapter.server.listen.connections import ClientConnections
-from adapter.wire import codec, frames
-from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
 
 SUB = "subscription"

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core.contract.topic_names import topic_length
-from adapter.format.names import escape
+from adapter.storage.format.names import escape
 
 
 @pytest.mark.parametrize("name", ["Orders.1", "a_b-c/d%e", "broker$\\;held//x y", "経費", "", "-"])

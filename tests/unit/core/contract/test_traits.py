@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 
+from adapter.connection.wire.frames import AskServer
 from adapter.core.contract import commands as c
 from adapter.core.contract.authority_commands import RefreshSecurity
 from adapter.core.contract.message import MessageData
@@ -20,7 +21,6 @@ from adapter.core.contract.traits import (
     is_part_of_unit,
     trait_of,
 )
-from adapter.wire.frames import AskServer
 
 COMMANDS = get_args(c.Command)
 ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent", "Explain")

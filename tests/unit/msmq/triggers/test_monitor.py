@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.channel.requests import Pending
+from adapter.connection.channel.requests import Pending
 from adapter.core.contract.message import Delivered
 from adapter.msmq import MessageQueue, MessageQueueException
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapter.allowed import AllowedPrograms
 from adapter.errors import InvalidValue
+from adapter.host.allowed import AllowedPrograms
 from adapter.msmq import (
     InvalidOperationError,
     Message,

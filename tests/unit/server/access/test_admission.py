@@ -15,12 +15,13 @@ import structlog
 import structlog.testing
 
 import adapter
-from adapter import addresses, testing
-from adapter.addresses import HERE, Peer
+from adapter import testing
 from adapter.administration.pcf import structures as pcf
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.model.manager import QueueManager
 from adapter.errors import Error, LimitReached, NotAuthorized
+from adapter.host import addresses
+from adapter.host.addresses import HERE, Peer
 from adapter.server.access import admission, credentials, guesses
 from adapter.server.access.guesses import GuessBounds
 from adapter.server.listen.bounds import ConnectionBounds

@@ -12,11 +12,11 @@ import structlog
 from structlog.testing import LogCapture
 
 import adapter
-from adapter import addresses, msmq, servicebroker, testing
+from adapter import msmq, servicebroker, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
-from adapter.channel.tls import tls_context
+from adapter.connection.channel.tls import tls_context
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import audit as on_record
 from adapter.core.contract import authorities as a
@@ -30,7 +30,8 @@ from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import trait_of
 from adapter.core.model.manager import QueueManager
 from adapter.errors import Error
-from adapter.owner.inquiries import Inquiries
+from adapter.host import addresses
+from adapter.runtime.owner.inquiries import Inquiries
 from adapter.server.access import audit, credentials
 from adapter.server.access.audit import AuditTrail
 from adapter.testing import TestQueueManager

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import addresses, testing, texts
-from adapter.channel import renewal
-from adapter.channel.token_source import Token
+from adapter import testing
+from adapter.connection.channel import renewal
+from adapter.connection.channel.token_source import Token
 from adapter.core.contract.parties import Proof
 from adapter.errors import InvalidOption, InvalidType, NotAuthorized, StartError
+from adapter.host import addresses, texts
 from adapter.server.access import credentials, token_checks
 from adapter.server.listen.bounds import ConnectionBounds
 from adapter.testing import TestQueueManager

@@ -8,7 +8,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from adapter import addresses
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import CONNECT, QUEUE_MANAGER
 from adapter.core.contract.authority_commands import SetAuthority
@@ -17,14 +16,15 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import TRAITS, is_durable
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner.clock import SystemClock
+from adapter.host import addresses
+from adapter.runtime.owner.clock import SystemClock
 from adapter.server.access.claim import Claim
 from adapter.server.process.figures import ServerFigures
 from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import NoMovers
 from adapter.server.settings import ServerSettings
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
 
 OPERATOR = Principal("root", Proof.OPERATOR)
 OF_ANOTHER_MACHINE = addresses.Peer("192.0.2.7:4000", "192.0.2.7")

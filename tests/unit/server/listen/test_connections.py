@@ -9,7 +9,7 @@ from adapter import testing
 from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.owner.owner import Owner
+from adapter.runtime.owner.owner import Owner
 from adapter.server.access.audit import AuditTrail
 from adapter.server.listen.clients import ServedClient
 from adapter.server.listen.connections import ClientConnections

@@ -10,7 +10,7 @@ import adapter
 from adapter import testing
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.owner.owner import Owner
+from adapter.runtime.owner.owner import Owner
 from adapter.server.listen import held_clients
 from adapter.server.listen.clients import ServedClient
 from adapter.server.listen.held_clients import AT_ONCE, HeldClients

@@ -12,9 +12,9 @@ import adapter
 from adapter import testing
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
-from adapter.owner import lifecycle
-from adapter.owner.clock import SystemClock
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.owner import lifecycle
+from adapter.runtime.owner.clock import SystemClock
+from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.access.admission import Admission
 from adapter.server.access.audit import AuditTrail
 from adapter.server.doors.gate import ClientGate

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import addresses, testing
+from adapter import testing
 from adapter.cli import ending, trigger_monitor
+from adapter.connection.wire import codec, frames
+from adapter.host import addresses
 from adapter.server.access import credentials
 from adapter.server.listen.listener import SocketPathError, bind_path
-from adapter.wire import codec, frames
 from tests.support.passwords import hash_cheaply
 
 

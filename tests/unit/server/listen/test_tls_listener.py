@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 import adapter
 from adapter import testing
-from adapter.channel.tls import tls_context
+from adapter.connection.channel.tls import tls_context
 from adapter.errors import StartError
 from adapter.server.access import credentials
 from adapter.server.listen import tls_listener

@@ -13,15 +13,15 @@ import pytest
 from aiohttp import ClientSession, encode_basic_auth
 from structlog.testing import capture_logs
 
-from adapter import addresses
-from adapter.addresses import Peer
 from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
+from adapter.host import addresses
+from adapter.host.addresses import Peer
 from adapter.localkafka import free_port
-from adapter.owner.figures import OwnerFigures
-from adapter.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
+from adapter.runtime.owner.figures import OwnerFigures
+from adapter.runtime.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.server import main
 from adapter.server.access import credentials
 from adapter.server.access.admission import Admission

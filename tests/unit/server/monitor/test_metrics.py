@@ -8,11 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from adapter import testing
 from adapter.core.contract.results import QueueStatus
-from adapter.ledger.port import LedgerReader
-from adapter.movers.mover import Mover
-from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.thread import MoverThread
-from adapter.owner.lifecycle import OwnerState
+from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.monitor import metrics
 from adapter.server.monitor.metrics import (
     EXPORTS,
@@ -26,7 +22,11 @@ from adapter.server.monitor.metrics import (
     STANDBYS,
     MetricsSnapshot,
 )
-from adapter.topics.specs import TopicSettings
+from adapter.storage.ledger.port import LedgerReader
+from adapter.storage.movers.mover import Mover
+from adapter.storage.movers.settings import KafkaCluster, MoverSettings
+from adapter.storage.movers.thread import MoverThread
+from adapter.storage.topics.specs import TopicSettings
 
 PAGE = Path(__file__).parents[4] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {

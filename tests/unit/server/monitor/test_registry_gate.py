@@ -16,10 +16,11 @@ from adapter.core.contract.audit import COMMAND, NOT_AUTHORIZED, AuditNote
 from adapter.core.contract.authorities import AuthorityRecord
 from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.model.manager import QueueManager
-from adapter.owner.inquiries import Inquiries
+from adapter.host.web import HttpListener
 from adapter.registry import http as registry_api
 from adapter.registry import topic
 from adapter.registry.api import ROUTES, Route
+from adapter.runtime.owner.inquiries import Inquiries
 from adapter.server.access import credentials
 from adapter.server.access.admission import Admission
 from adapter.server.access.audit import AuditTrail
@@ -28,7 +29,6 @@ from adapter.server.access.guesses import GuessBounds
 from adapter.server.monitor.https import HttpUsers
 from adapter.server.monitor.registry_gate import RegistryGate
 from adapter.server.monitor.visitors import Visitors
-from adapter.web import HttpListener
 from tests.support.passwords import hash_cheaply
 
 WITHIN_S = 60.0

@@ -7,7 +7,7 @@ from adapter.core.contract.authorities import Denial
 from adapter.core.contract.parties import Party, Principal, Proof
 from adapter.core.contract.visitors import VisitorRequest
 from adapter.core.model.manager import QueueManager
-from adapter.owner.inquiries import Inquiries
+from adapter.runtime.owner.inquiries import Inquiries
 from adapter.server.access.audit import AuditTrail
 from adapter.server.monitor.visitors import Visitors
 

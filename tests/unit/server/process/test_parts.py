@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from adapter.errors import StartError
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner.clock import SystemClock
+from adapter.runtime.owner.clock import SystemClock
 from adapter.server.process.parts import AcceptOwn, Part
 from adapter.server.server import Server
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.services.movers import NoMovers
 from adapter.server.settings import ServerSettings
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
 
 
 class Noting(Part):

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 import adapter
-from adapter import logs
-from adapter.channel.requests import Pending
-from adapter.channel.verbs import open_handle
+from adapter.connection.channel.requests import Pending
+from adapter.connection.channel.verbs import open_handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.exports import exporter, exporters
-from adapter.exports.exporters import PAUSE_S_MAX, REFUSED_S_MAX
-from adapter.exports.memory import MemoryExportWriter
-from adapter.exports.port import ExportError
-from adapter.own_clients.client import OwnClient
+from adapter.host import logs
+from adapter.runtime.exports import exporter, exporters
+from adapter.runtime.exports.exporters import PAUSE_S_MAX, REFUSED_S_MAX
+from adapter.runtime.exports.memory import MemoryExportWriter
+from adapter.runtime.exports.port import ExportError
+from adapter.runtime.own_clients.client import OwnClient
 from adapter.server.services import exports as service
 from adapter.testing import TestQueueManager
 from tests.support.own_client import connected

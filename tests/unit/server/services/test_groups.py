@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from unittest.mock import Mock
 
-from adapter.owner.owner import Owner
+from adapter.runtime.owner.owner import Owner
 from adapter.server.access.groups import UserGroups, write
 from adapter.server.services.groups import GroupService
 

@@ -9,14 +9,14 @@ import pytest
 import adapter
 from adapter.cli.qmgr import network_summary
 from adapter.core.model.queue import LocalQueue
-from adapter.format import names, transfer
 from adapter.msmq import Message, QueueAccessMode
-from adapter.network import receiver
-from adapter.network import sender as sending
-from adapter.network.memory import MemoryFollower, MemoryNetwork, MemoryWriter
-from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost
-from adapter.own_clients import client as own_client
-from adapter.owner import inbound
+from adapter.runtime.network import receiver
+from adapter.runtime.network import sender as sending
+from adapter.runtime.network.memory import MemoryFollower, MemoryNetwork, MemoryWriter
+from adapter.runtime.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost
+from adapter.runtime.own_clients import client as own_client
+from adapter.runtime.owner import inbound
+from adapter.storage.format import names, transfer
 from adapter.testing import TestQueueManager
 from tests.support.sending import define_transmission_queue, send
 

@@ -12,10 +12,10 @@ import pytest
 
 import adapter
 from adapter.core.contract.message import Delivered
-from adapter.format import chunks, descriptor, names, transfer
-from adapter.network import memory, receiver
-from adapter.network.memory import MemoryFollower, MemoryNetwork
-from adapter.network.port import ReceivedRecord, SentRecord, TopicLost
+from adapter.runtime.network import memory, receiver
+from adapter.runtime.network.memory import MemoryFollower, MemoryNetwork
+from adapter.runtime.network.port import ReceivedRecord, SentRecord, TopicLost
+from adapter.storage.format import chunks, descriptor, names, transfer
 from adapter.testing import TestQueueManager
 from tests.support.examples import examples
 from tests.support.sending import define_transmission_queue, send

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 import adapter
-from adapter.network.memory import MemoryNetwork
+from adapter.runtime.network.memory import MemoryNetwork
 from tests.support.memory_pair import MemoryPair, SwallowedReply, memory_pair
 
 COUNT = 300

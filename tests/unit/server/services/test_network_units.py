@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 import adapter
-from adapter.format import names
-from adapter.network.memory import MemoryNetwork, MemoryWriter
-from adapter.network.port import NetworkError, SentRecord
+from adapter.runtime.network.memory import MemoryNetwork, MemoryWriter
+from adapter.runtime.network.port import NetworkError, SentRecord
+from adapter.storage.format import names
 from adapter.testing import TestQueueManager
 from tests.support.sending import define_transmission_queue, send
 from tests.unit.server.services.test_network import WITHIN_S, Two, await_that, bodies, sender, two

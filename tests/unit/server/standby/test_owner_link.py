@@ -6,21 +6,21 @@ from collections.abc import Callable, Coroutine
 import pytest
 from msgspec.structs import replace
 
-from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Refused
-from adapter.owner.announcement import OwnerPlace
-from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence
-from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
-from adapter.server.standby.owner_link import DIAL_S, KNOWN_S, OwnerAddress, OwnerLink, Streams
-from adapter.wire import codec
-from adapter.wire.frames import Goodbye
-from adapter.wire.standby_frames import (
+from adapter.connection.wire import codec
+from adapter.connection.wire.frames import Goodbye
+from adapter.connection.wire.standby_frames import (
     NONCE_BYTES,
     StandbyChallenge,
     StandbyHello,
     StandbyOrder,
     StandbyReport,
 )
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
+from adapter.runtime.owner.announcement import OwnerPlace
+from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence
+from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
+from adapter.server.standby.owner_link import DIAL_S, KNOWN_S, OwnerAddress, OwnerLink, Streams
 from tests.support.virtual_time import VirtualLoop
 
 KEY = b"k" * 32

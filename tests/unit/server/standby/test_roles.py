@@ -12,16 +12,16 @@ from msgspec import structs
 import adapter
 from adapter.cli import ending, qmgr
 from adapter.cli.main import run as mqk
+from adapter.connection.wire import codec
+from adapter.connection.wire.frames import Goodbye
+from adapter.connection.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
 from adapter.core.contract.reasons import Reason
-from adapter.owner.following import StoppedForGood
-from adapter.owner.lifecycle import OwnerState
-from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence
+from adapter.runtime.owner.following import StoppedForGood
+from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence
 from adapter.server.listen import held_clients
 from adapter.server.server import Server
 from adapter.server.standby import owner_link, standbys
-from adapter.wire import codec
-from adapter.wire.frames import Goodbye
-from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
 from tests.support.awaited import until
 from tests.support.certificates import Authority
 from tests.support.standby_site import HOST, WAIT_S, in_loop, site

@@ -5,6 +5,14 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from adapter.connection.wire import codec
+from adapter.connection.wire.standby_frames import (
+    NONCE_BYTES,
+    StandbyChallenge,
+    StandbyHello,
+    StandbyOrder,
+    StandbyReport,
+)
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
@@ -17,14 +25,6 @@ from adapter.server.standby.standbys import (
     READY_LAG_S,
     LinkedStandby,
     Standbys,
-)
-from adapter.wire import codec
-from adapter.wire.standby_frames import (
-    NONCE_BYTES,
-    StandbyChallenge,
-    StandbyHello,
-    StandbyOrder,
-    StandbyReport,
 )
 from tests.support.virtual_time import in_virtual_time
 

@@ -8,7 +8,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.broker_queue import key_of
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.dialogs import ANSWERS, ASKS, Dialogs, done
 
 

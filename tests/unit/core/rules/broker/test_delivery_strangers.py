@@ -12,7 +12,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Refused
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.dialogs import ANSWERS, ASKS, Afar, Dialogs, Session, done, of_initiator
 
 OWN = "asks", ANSWERS, ""

@@ -9,7 +9,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDefined
 from adapter.core.contract.results import Refused
 from adapter.core.model.broker_queue import HELD, PREFIX
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.dialogs import ANSWERS, Afar, Dialogs, Session, done, of_initiator
 
 WAITING = PREFIX + HELD

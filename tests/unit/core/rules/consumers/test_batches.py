@@ -15,7 +15,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.model.due import SWEEP_AT
 from adapter.core.rules.consumers import batches
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.batches import (
     TIMEOUT_MS,
     H,

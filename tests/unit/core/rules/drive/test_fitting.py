@@ -12,10 +12,10 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.fitting import UnfitError
-from adapter.format import entries
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner import replay as owner_replay
-from adapter.owner.replay import LedgerUnreadableError
+from adapter.runtime.owner import replay as owner_replay
+from adapter.runtime.owner.replay import LedgerUnreadableError
+from adapter.storage.format import entries
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
 from tests.golden import story
 from tests.support.core import client_on
 from tests.support.examples import examples

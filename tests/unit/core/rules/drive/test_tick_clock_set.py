@@ -9,7 +9,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Connections, Consumers
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import START_MS, Client, Core, client_on
 
 HOUR_S, DAY_S = 3600, 86_400

@@ -14,7 +14,7 @@ from adapter.core.contract.results import Opened
 from adapter.core.mq_layouts import dead_letter, trigger_message
 from adapter.core.rules.drive.trigger import LOST
 from adapter.core.rules.primitives import trigger_events
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, Core
 
 TRIGGERED: dict[str, Any] = {

@@ -10,7 +10,7 @@ from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.primitives import step_room
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core, client_on
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, Opened
 from adapter.core.rules.primitives.selection import BYTES_MAX
-from adapter.wire import codec, frames
 from tests.support.core import Client, client_on
 
 Seen = tuple[int, int, int]

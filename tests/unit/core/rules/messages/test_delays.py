@@ -15,7 +15,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.messages import delays
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.by_hand import ByHand
 from tests.support.core import START_MS, Client, Core
 

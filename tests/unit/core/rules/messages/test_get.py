@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adapter.connection.wire import codec, frames
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
@@ -13,8 +14,7 @@ from adapter.core.contract.results import Messages, Refused
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.rules.messages import unit as unit_rules
 from adapter.core.rules.primitives.selection import BYTES_MAX
-from adapter.format import entries
-from adapter.wire import codec, frames
+from adapter.storage.format import entries
 from tests.support.core import Client, client_on
 
 

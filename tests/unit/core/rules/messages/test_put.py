@@ -12,7 +12,7 @@ from adapter.core.contract.message import NO_ID, PROPERTIES_MAX, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone, put_done
 from adapter.core.rules.messages.put import EXPIRY_MAX_MS
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import START_MS, Core, client_on
 
 

@@ -24,7 +24,7 @@ from adapter.core.model.report import (
     POSITIVE_ACTION,
 )
 from adapter.core.mq_layouts import dead_letter
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, client_on
 
 COA, COD = CONFIRM_ON_ARRIVAL, CONFIRM_ON_DELIVERY

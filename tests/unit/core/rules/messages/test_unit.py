@@ -8,7 +8,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, PutDone, UnitOutcome
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, Core, client_on
 
 

@@ -8,7 +8,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.results import Done, Messages
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, client_on
 
 

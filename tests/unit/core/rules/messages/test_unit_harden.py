@@ -4,7 +4,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.results import Messages
 from adapter.core.model.manager import QueueManager
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, client_on
 
 

@@ -17,7 +17,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.objects.session import NUMBER_MAX
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.authorities import become
 from tests.support.core import Client, Core, client_on
 

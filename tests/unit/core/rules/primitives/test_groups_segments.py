@@ -20,7 +20,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.groups import segment_status
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, Core, client_on
 
 LONG = "".join(f"{n:04}" for n in range(25))

@@ -7,7 +7,7 @@ import pytest
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import QueueDeleted
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.topics import DURABLE, core_with_topics, subscribe
 
 ENDS = {

@@ -14,7 +14,7 @@ from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Done, Messages, PutDone, Subscribed, UnitOutcome
 from adapter.core.model import report
 from adapter.core.mq_layouts import dead_letter
-from adapter.format import entries
+from adapter.storage.format import entries
 from tests.support.core import Client, Core
 from tests.support.topics import (
     DURABLE,

@@ -7,6 +7,9 @@ from typing import Any, cast
 import pytest
 from msgspec import Raw
 
+from adapter.connection.wire import codec, frames
+from adapter.connection.wire.session import Incoming
+from adapter.connection.wire.standby_frames import StandbyFrame
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
@@ -16,9 +19,6 @@ from adapter.server.doors.mqk.connection import WRITE_HIGH_BYTES, ClientConnecti
 from adapter.server.listen.bounds import BOUNDS, ConnectionBounds
 from adapter.server.listen.connections import ClientConnections
 from adapter.server.listen.frame_budget import LONG_BYTES, FrameBudget
-from adapter.wire import codec, frames
-from adapter.wire.session import Incoming
-from adapter.wire.standby_frames import StandbyFrame
 
 HELLO = codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
 STATUS = codec.raw(c.AskStatus("*"))

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from adapter import testing
+from adapter.connection.wire import frames
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.wire import frames
 from tests.support.raw_client import RawClient
 
 SESSION = b"s" * 16

@@ -1,0 +1,1 @@
+"""What an administrator sets: settings, their files, keys of ledgers, rights on Kafka."""

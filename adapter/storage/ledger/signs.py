@@ -1,0 +1,198 @@
+"""Signs of life in a ledger: who owns it, and when its last record was written. Pure.
+
+For a start that wants to know whether it would depose an owner that is alive, and for a standby.
+Nothing depends on the answer but courtesy: taking over is safe at any time.
+
+**Whose record is the last**, is found in the last few records, which need not tell who was in force
+before them. Among them may be what a deposed owner wrote late. So each owner that they name is
+supposed to have been in force before, and none of them. What is written late is little; so it is
+known who is in force if there is only one supposition that leaves no more than that unexplained.
+Else more records are looked at. The first record of a ledger counts, trimmed or not.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from adapter.storage.ledger import envelope as envelopes
+from adapter.storage.ledger.port import LastRecord, LedgerMismatch
+from adapter.storage.ledger.seals import Seals
+
+WINDOWS = (16, 256, 16_384)
+"""How many of the last records are looked at, until one among them is a sign."""
+LATE_ENTRIES_MAX = 8
+"""As many as two owners keep in flight: so many of the last records may be late."""
+ANNOUNCEMENT_RECORDS_MAX = 262_144
+"""How far back an owner's announcement is looked for: it is repeated with each snapshot."""
+
+
+class Seen(Struct, gc=False):
+    """One record as it lies in the log."""
+
+    offset: int
+    time_ms: int
+    value: bytes | None
+
+
+def probe(writer: bytes, says: bytes = b"") -> bytes:
+    """Make a record from which its writer learns the ledger's time; it has no other effect.
+
+    says: what an owner says of itself, as its OWNER_CHANGED did, which may have been deleted.
+    """
+    return envelopes.encode(envelopes.ENTRY, writer, envelopes.PROBE_N, says)
+
+
+class Sign(Struct, gc=False):
+    """One record as this search takes it. text: why it cannot be read, if a later mqk wrote it.
+
+    is_sealed: with a seal that is genuine, as far as is known here.
+    """
+
+    record: Seen
+    envelope: envelopes.Envelope | None
+    is_sealed: bool
+    text: str = ""
+
+
+class Supposition(Struct, gc=False):
+    """The last record of the owner in force, if a certain owner was in force before these records.
+
+    unexplained: entries of owners that have not been in force, as far as these records say.
+    was_sealed: they show that the ledger is sealed, or was. newer: what a later mqk wrote.
+    """
+
+    sign: LastRecord | None = None
+    unexplained: int = 0
+    was_sealed: bool = False
+    newer: str = ""
+
+
+def find_last_record(
+    topic: str,
+    first: int,
+    end: int,
+    read: Callable[[int, int], Iterable[Seen]],
+    seals: Seals | None = None,
+) -> LastRecord | None:
+    """Find the last record of the owner in force in a log; None if there is no sign of anybody.
+
+    first, end: its offsets, end excluded, and read returns the records of such a range. seals:
+    without a key each seal is taken for genuine, as who needs to know it reads the ledger. Raises
+    LedgerMismatch for what a later mqk wrote: this one must not take over from it.
+    """
+    seals = seals or Seals("")
+    suppositions: list[Supposition] = []
+    for window in WINDOWS:
+        start = max(first, end - window)
+        found = _decode(topic, read(start, end), seals)
+        if start == first:
+            return _sign_of(_suppose(found, _owner_before_all(found)))
+        suppositions = [_suppose(found, owner) for owner in _owners_before(found)]
+        possible = [
+            one
+            for one in suppositions
+            if one.unexplained <= LATE_ENTRIES_MAX and (one.was_sealed or not seals.ids())
+        ]
+        if possible and all(one.sign == possible[0].sign for one in possible):
+            return _sign_of(possible[0])
+    return _sign_of(min(suppositions, key=lambda one: one.unexplained))
+
+
+def _sign_of(supposed: Supposition) -> LastRecord | None:
+    if supposed.newer:
+        raise LedgerMismatch(supposed.newer)
+    return supposed.sign
+
+
+def _owners_before(found: Sequence[Sign]) -> list[bytes | None]:
+    """Name each owner that these records name, and none of them: any may have been in force."""
+    named = (_owner_before(one.envelope) for one in found if one.envelope is not None)
+    return list({**dict.fromkeys(named), None: None})
+
+
+def _owner_before_all(found: Sequence[Sign]) -> bytes | None:
+    """Say who was in force before the first record of a ledger, which counts."""
+    return next((_owner_before(one.envelope) for one in found if one.envelope is not None), None)
+
+
+def _owner_before(envelope: envelopes.Envelope) -> bytes | None:
+    """Say who is in force before a record, if it counts."""
+    return envelope.owner if envelope.kind == envelopes.ENTRY else envelope.replaces
+
+
+def _decode(topic: str, records: Iterable[Seen], seals: Seals) -> list[Sign]:
+    """Decode what owners wrote, but what has a seal that is not genuine."""
+    found = []
+    for record in records:
+        seal = envelopes.seal_of(record.value)
+        is_sealed = seal is not None and (not seals.ids() or seals.is_genuine(seal))
+        try:
+            envelope = envelopes.decode(record.value)
+        except envelopes.NewerVersion as newer:
+            text = f"{topic} at offset {record.offset}: {newer}"
+            found.append(Sign(record, None, is_sealed, text))
+            continue
+        except envelopes.CorruptRecord:
+            continue
+        if not envelope.is_probe and (is_sealed or seal is None):
+            found.append(Sign(record, envelope, is_sealed))
+    return found
+
+
+def _suppose(found: Sequence[Sign], before: bytes | None) -> Supposition:
+    """before: who was in force before these records; None: an owner that none of them names.
+
+    Unsealed records say nothing of a sealed ledger. The first genuine seal shows that it is one,
+    and what was found before it is older, or forged.
+    """
+    supposed, in_force, been, is_sealed = Supposition(), before, {before}, False
+    for one in found:
+        if is_sealed and not one.is_sealed:
+            continue  # it is forged
+        if one.envelope is None:
+            supposed.newer = supposed.newer or one.text
+            continue
+        is_change = one.envelope.kind == envelopes.OWNER_CHANGED
+        if one.is_sealed and not is_sealed:
+            if supposed.was_sealed and not is_change:
+                continue  # it is late: the sealing has ended
+            supposed, is_sealed = Supposition(was_sealed=True), True
+            in_force = one.envelope.replaces if is_change else before
+            been = {in_force}
+        if is_change:
+            if one.envelope.replaces not in (None, in_force):
+                continue  # it is void: another owner had taken over
+            in_force = one.envelope.owner
+            been.add(in_force)
+            is_sealed = is_sealed and one.envelope.next_key != envelopes.NO_KEY
+        elif one.envelope.owner != in_force:
+            is_whole = one.envelope.part + 1 == one.envelope.parts
+            supposed.unexplained += is_whole and one.envelope.owner not in been
+            continue
+        payload = one.envelope.payload if not is_change and one.envelope.parts == 1 else b""
+        supposed.sign = LastRecord(one.envelope.owner, one.record.time_ms, payload)
+    return supposed
+
+
+def announcement(
+    records: Iterable[Seen], owner: bytes, seals: Seals | None = None
+) -> tuple[str, bool]:
+    """Say what an owner wrote of itself, when it took over or later; "" if none of these does.
+
+    Also whether that is certain: in a sealed ledger another writer may have written it.
+    """
+    seals = seals or Seals("")
+    text, is_certain = "", False
+    for record in records:
+        seal = envelopes.seal_of(record.value)
+        if seal is not None and seals.ids() and not seals.is_genuine(seal):
+            continue
+        try:
+            found = envelopes.decode(record.value)
+        except envelopes.CorruptRecord:
+            continue
+        says = found.kind == envelopes.OWNER_CHANGED or (found.is_probe and found.payload)
+        certain = seal is not None or not seals.ids()
+        if found.owner == owner and says and certain >= is_certain:
+            text, is_certain = found.payload.decode(errors="replace"), certain
+    return text, is_certain

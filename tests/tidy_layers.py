@@ -16,10 +16,10 @@ MESSAGES_AND_BELOW = f"{BELOW_RULES} core.rules.primitives core.rules.network co
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     room: frozenset(names.split())
     for room, names in {
-        # what crosses core's border knows nothing of what is behind it
         "core": "",
-        # Families of rules: what is shared first, what knows them all last.
+        # What crosses core's border knows nothing of what is behind it.
         "core.contract": "",
+        # Families of rules: what is shared first, what knows them all last.
         "core.rules.primitives": BELOW_RULES,
         "core.rules.network": f"{BELOW_RULES} core.rules.primitives",
         "core.rules.messages": f"{BELOW_RULES} core.rules.primitives core.rules.network",
@@ -123,13 +123,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "character_sets host.texts client errors mq_constants host.watched core.attributes "
             "core.contract services"
         ),
-        # coroutine functions run on aio
         "services": (
             "host.allowed connection.channel client core.contract.wildcards host.launch "
             "mq_constants errors core.mq_layouts host.watched"
         ),
-        # Adapters for frameworks are client programs: they use the front door only. What they share
+        # Coroutine functions run on aio.
         "workers": "aio connection.channel client errors host.watched",
+        # Adapters for frameworks are client programs: they use the front door only. What they share
         # puts on what others have put, as all forwarding programs of ours do.
         "frameworks": "adapter client.acting core.mq_layouts.dead_letter errors",
         "kombu": "adapter errors frameworks",
@@ -147,7 +147,6 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "host.allowed connection.channel core.contract core.attributes errors host.launch "
             "runtime.network.dialing host.watched"
         ),
-        # Rooms of the server: what a door may lean on comes first, what shows it all last.
         "toplevel": (
             "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs testing"
         ),
@@ -159,6 +158,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "host.watched host.web host.addresses host.certificates host.compiled host.memory "
             "host.release host.texts host.tls_alerts administration.pcf.command_server"
         ),
+        # Rooms of the server: what a door may lean on comes first, what shows it all last.
         "server.process": (
             "core.contract errors runtime.exports.port runtime.feeds.port runtime.network.figures "
             "runtime.owner.figures host.watched"

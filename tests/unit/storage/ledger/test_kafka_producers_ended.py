@@ -128,27 +128,27 @@ def examine_cluster() -> None:
 
 
 USES = {
-    prepare: "ledger/kafka_ready.py",
-    take_over: "ledger/kafka_ready.py",
-    read_ledger: "ledger/kafka_reader.py",
-    delete_before: "ledger/kafka_reader.py",
-    ask_the_time: "ledger/kafka_signs.py",
-    write_snapshot: "ledger/kafka_snapshots.py",
-    begin_a_term: "movers/transactions.py",
-    read_progress: "movers/progress.py",
-    count_brokers: "topics/admin.py",
-    make_topics: "topics/admin.py",
-    trim_topics: "topics/trim.py",
-    read_events: "topics/events.py",
-    describe_feed: "feeds/kafka.py",
+    prepare: "storage/ledger/kafka_ready.py",
+    take_over: "storage/ledger/kafka_ready.py",
+    read_ledger: "storage/ledger/kafka_reader.py",
+    delete_before: "storage/ledger/kafka_reader.py",
+    ask_the_time: "storage/ledger/kafka_signs.py",
+    write_snapshot: "storage/ledger/kafka_snapshots.py",
+    begin_a_term: "storage/movers/transactions.py",
+    read_progress: "storage/movers/progress.py",
+    count_brokers: "storage/topics/admin.py",
+    make_topics: "storage/topics/admin.py",
+    trim_topics: "storage/topics/trim.py",
+    read_events: "storage/topics/events.py",
+    describe_feed: "runtime/feeds/kafka.py",
     write_schema: "registry/log.py",
     examine_cluster: "cli/cluster.py",
 }
 """What is done, and the module that makes the client for it."""
 LASTING = {
-    "topics/partition_consumer.py": "made once, by a cursor that asks again",
-    "network/kafka.py": "made once, by a link that asks again",
-    "backup/kafka.py": "of a command, that ends",
+    "storage/topics/partition_consumer.py": "made once, by a cursor that asks again",
+    "runtime/network/kafka.py": "made once, by a link that asks again",
+    "storage/backup/kafka.py": "of a command, that ends",
     "localkafka/readiness.py": "of a broker of a test, which is asked until it answers",
 }
 """Modules whose clients outlive a failure, and why."""

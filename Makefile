@@ -16,13 +16,18 @@ IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py %_computers.p
 IN_MEMORY := tests/simulation tests/search tests/costs $(CHECKED) tests/mqi tests/strangers tests/mutation $(IN_MEMORY_SPEC) \
     tests/contract/test_memory_ledger.py tests/contract/test_links.py
 CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Processes of tests, within bounds of memory: twice as many as cores, and one more than cores.
+# Processes of tests, within bounds of memory: twice as many as cores where they have the machine for
+# themselves, and one more than cores beside others. Each reads all tests before it begins.
 AT_ONCE := --numprocesses=$(shell n=$$(( $(CORES) * 2 )); echo $$(( n < 4 ? 4 : n > 8 ? 8 : n ))) --dist=worksteal
+BESIDE := --numprocesses=$(shell n=$$(( $(CORES) + 1 )); echo $$(( n < 3 ? 3 : n > 8 ? 8 : n ))) --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/services/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
-COMPILED_ROOMS := aio client connection storage/format storage/ledger storage/movers
+# Not what asks about each of hundreds of arguments, for that is no matter of machine code. `make kills`
+# has all tests of all rooms with compiled modules.
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
-    $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
+    tests/unit/client tests/unit/connection $(addprefix --ignore=tests/unit/,client/test_prefetch_ends.py \
+    connection/wire/test_decode_limits.py connection/channel/test_arguments_of_verbs.py connection/channel/test_arguments.py) \
+    tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
 BY_FILE := --numprocesses=$(shell n=$$(( $(CORES) + 1 )); echo $$(( n < 3 ? 3 : n > 5 ? 5 : n ))) --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
@@ -82,7 +87,7 @@ beside: $(STAMP)
 types-and-schemas: types schemas-check
 
 in-memory: $(STAMP) ## the tests that need no broker
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(AT_ONCE) $(IN_MEMORY)
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BESIDE) $(IN_MEMORY)
 
 on-kafka: $(STAMP) ## the tests that need a broker
 	$(BIN)/python -m pytest --strict-outcomes --durations=60 --durations-min=4 $(BY_FILE) tests $(addprefix --ignore=,$(IN_MEMORY))
@@ -103,7 +108,7 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 
 # Behind in rank what may run beside them: the compiler is not, as it is one process that is waited for.
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
-	nice -n 5 $(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(AT_ONCE) $(ON_COMPILED)
+	nice -n 5 $(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(BESIDE) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. nice -n 5 $(BIN)/python -P -m tests.simulation 61-100
 
 compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code; exit 1 if one is not found

@@ -91,6 +91,7 @@ SERVER = (
     "adapter/server/access/audit.py",
     "adapter/server/listen/connections.py",
     "adapter/server/listen/frame_budget.py",
+    "adapter/server/doors/gate.py",
     "adapter/server/doors/mqk/connection.py",
     "adapter/server/doors/mqk/handler.py",
     "adapter/server/doors/mqk/progress.py",

@@ -69,6 +69,14 @@ CASES = (
     "tests/spark/test_sources.py",
 )
 
+COMPILED = "build/compiled"
+COMPILED_ROOMS = (
+    *("tests/unit/aio", "tests/unit/client", "tests/unit/connection", "tests/unit/core"),
+    *("tests/unit/storage/format", "tests/unit/storage/ledger", "tests/unit/storage/movers"),
+    *("tests/unit/runtime/owner", "tests/unit/server/listen", "tests/unit/server/doors"),
+    "--ignore=tests/unit/client/test_prefetch_ends.py",  # it sets what compiled classes keep
+)
+
 PARTS: dict[str, Part] = {
     "soak": Part(
         shows="a copying program's units through 200 kills of the queue manager and its brokers",
@@ -217,6 +225,15 @@ PARTS: dict[str, Part] = {
         shows="each planted bug is found by the simulation, a machine or a search",
         commands=(long("tests/simulation/test_bugs.py"),),
         short=("tests/simulation/test_bugs.py",),
+    ),
+    "compiled": Part(
+        shows="every test of a room with compiled modules passes on them",
+        commands=(
+            ("native",),
+            (*PYTEST, "-o", f"pythonpath={COMPILED} . adapter/toplevel", *COMPILED_ROOMS),
+        ),
+        needs="cc",
+        short=("tests/golden/test_golden.py", "tests/scenarios/test_transcripts.py"),
     ),
     "compiled-bugs": Part(
         shows="the planted bugs of the simulation are found on compiled modules",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from msgspec.structs import replace
@@ -25,25 +25,13 @@ from adapter.runtime.owner.term import OwnerTerm
 from adapter.server.access.admission import Admission
 from adapter.server.access.audit import DONE, AuditTrail, by
 from adapter.server.access.claim import Claim
-from adapter.server.listen.clients import ServedClient, ServerControl
+from adapter.server.listen.clients import GatedClient, ServedClient, ServerControl
 from adapter.server.listen.connections import ClientConnections
 from adapter.server.listen.tls import names_of
 from adapter.server.process.figures import ServerFigures
 from adapter.server.services.commands import COMMAND_QUEUE
 
 log = structlog.get_logger("mqk.listener")
-
-
-class GatedClient(ServedClient, Protocol):
-    """A client's connection, as a gate needs it. peer: where it connects from. principal: who the
-    client is, if that is known before it says anything.
-    """
-
-    peer: addresses.Peer
-    principal: Principal | None
-
-    def end_in(self, left_s: float) -> None:
-        """End the connection after this time, unless it is told a later end before."""
 
 
 class ClientGate:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
+from adapter.host.addresses import Peer
 from adapter.server.process.figures import ServerFigures
 
 
@@ -48,6 +49,18 @@ class ServedClient(Protocol):
 
     def look(self, now_s: float) -> None:
         """End the connection if the client has left something half done for too long."""
+
+
+class GatedClient(ServedClient, Protocol):
+    """A client's connection, as a gate needs it. peer: where it connects from. principal: who the
+    client is, if that is known before it says anything.
+    """
+
+    peer: Peer
+    principal: Principal | None
+
+    def end_in(self, left_s: float) -> None:
+        """End the connection after this time, unless it is told a later end before."""
 
 
 class ServerControl(Protocol):

@@ -172,7 +172,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "server.process host.texts host.tls_alerts host.watched connection.wire.heartbeats"
         ),
         "server.standby": (
-            "core.contract storage.ledger.port host.logs runtime.owner host.watched connection.wire"
+            "core.contract storage.ledger.port host.logs runtime.owner host.watched "
+            "connection.wire server.process.figures"
         ),
         "server.services": (
             "administration.pcf.command_server core.attributes core.contract core.inputs errors "
@@ -182,8 +183,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "storage.topics host.watched"
         ),
         "server.monitor": (
-            "host.addresses core.contract errors runtime.owner registry host.release "
-            "server.access server.listen server.process server.standby host.watched host.web"
+            "host.addresses core.contract errors runtime.network.figures runtime.owner registry "
+            "host.release server.access server.listen server.process server.standby host.watched "
+            "host.web"
         ),
         "server.doors": (
             "host.addresses core.contract runtime.owner server.access server.listen "

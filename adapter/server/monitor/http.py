@@ -13,7 +13,7 @@ import asyncio
 import html
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -173,12 +173,11 @@ def serves_or_follows(server: ServerView) -> Health:
 
 def lags(figures: ServerFigures) -> list[Lag]:
     """Return the standbys of an owner, or the standby that this process is."""
-    roles = figures.roles
-    own = roles.get("follower")
+    own = figures.roles.follower
     if own is not None:
-        return [Lag("", own["linked"], own["lag_records"], own["lag_s"])]
-    found: dict[str, dict[str, Any]] = roles.get("standbys", {})
-    return [Lag(name, True, one["lag_records"], one["lag_s"]) for name, one in found.items()]
+        return [Lag("", own.linked, own.lag_records, own.lag_s)]
+    standbys = (figures.roles.standbys or {}).items()
+    return [Lag(name, True, one.lag_records, one.lag_s) for name, one in standbys]
 
 
 def why_not(server: ServerView) -> str:
@@ -273,9 +272,7 @@ class Monitor:
         server, loop = self._server, asyncio.get_running_loop()
         began_s = loop.time()
         try:
-            snapshot = MetricsSnapshot(
-                server.figures().by_name(), server.queue_statuses(), self._release
-            )
+            snapshot = MetricsSnapshot(server.figures(), server.queue_statuses(), self._release)
             return await loop.run_in_executor(self._writer, metrics.text, snapshot)
         finally:
             self._anew_s = loop.time() + PAUSE_SHARE * (loop.time() - began_s)

@@ -22,7 +22,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from adapter.core.contract.results import QueueStatus
+from adapter.runtime.network.figures import NetworkFigures
 from adapter.runtime.owner.lifecycle import OwnerState
+from adapter.server.process.figures import RoleFigures, ServerFigures
 from adapter.server.standby.roles import OWNER, STANDBY
 
 ROLES = (OWNER, STANDBY)
@@ -188,7 +190,10 @@ FEEDS: Mapping[str, MetricRow] = {
     ),
 }
 """By feed."""
-HOLDS = frozenset({"waiting", "retrying", "stopped"})
+RETRYING = "retrying"
+HOLDS = frozenset({"waiting", RETRYING, "stopped"})
+HOLDING = "holding"
+"""In a table: whether something does not go on, which its state or its error says."""
 
 EXPORTS: Mapping[str, MetricRow] = {
     "waiting": _gauge("mqk_export_lag_messages", "Messages of an export that are not written yet."),
@@ -255,7 +260,7 @@ QUEUES: Mapping[str, MetricRow] = {
 class MetricsSnapshot(Struct):
     """What is told at one moment. figures: of `mqk qmgr status`."""
 
-    figures: dict[str, object]
+    figures: ServerFigures
     queues: list[QueueStatus]
     release: str
 
@@ -282,76 +287,61 @@ def text(snapshot: MetricsSnapshot) -> bytes:
 def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     """Give every metric of a snapshot."""
     figures = snapshot.figures
-    about = {"queue_manager": str(figures.get("queue_manager", "")), "version": snapshot.release}
+    about = {"queue_manager": figures.queue_manager, "version": snapshot.release}
     yield InfoMetricFamily("mqk", "Which queue manager this is.", about)
-    states = {state.value: figures.get("state") == state.value for state in OwnerState}
+    states = {state.value: figures.owner.state == state.value for state in OwnerState}
     yield StateSetMetricFamily("mqk_owner_state", "State of the owner.", states)
-    roles = {role: figures.get("role") == role for role in ROLES}
+    roles = {role: figures.roles.role == role for role in ROLES}
     yield StateSetMetricFamily("mqk_role", "What this process is to its queue manager.", roles)
-    yield from _standbys(figures)
-    for key, value in figures.items():
+    yield from _standbys(figures.roles)
+    for key, value in figures.by_name().items():
         if isinstance(value, int | float):
             yield _family(FIGURES.get(key) or _unknown("mqk", key), [], [([], value)])
-    movers = figures.get("movers")
-    yield from _by_label("mover", movers if isinstance(movers, dict) else {}, MOVERS, "mqk_mover")
-    yield from _network(figures.get("network"))
-    yield from _feeds(figures.get("feeds"))
-    yield from _exports(figures.get("exports"))
-    queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
+    yield from _by_label("mover", figures.movers, MOVERS, "mqk_mover")
+    if figures.network is not None:
+        yield from _network(figures.network)
+    feeds = figures.topics.feeds.items()
+    lags = {name: _numbers(one, FEEDS, holding=one.state in HOLDS) for name, one in feeds}
+    yield from _by_label("feed", lags, FEEDS, "mqk_feed")
+    exports = figures.topics.exports.items()
+    lags = {name: _numbers(one, EXPORTS, holding=one.state == RETRYING) for name, one in exports}
+    yield from _by_label("export", lags, EXPORTS, "mqk_export")
+    queues = {one.name: _numbers(one, QUEUES) for one in snapshot.queues}
     yield from _by_label("queue", queues, QUEUES, "mqk_queue")
 
 
-def _standbys(figures: Mapping[str, object]) -> Iterator[Metric]:
+def _numbers(
+    figures: Struct, table: Mapping[str, MetricRow], *, holding: bool | None = None
+) -> dict[str, float]:
+    """Return the figures that a table names. holding: one that is told beside; None: none is."""
+    found = {key: float(getattr(figures, key)) for key in table if key != HOLDING}
+    return found if holding is None else found | {HOLDING: float(holding)}
+
+
+def _standbys(figures: RoleFigures) -> Iterator[Metric]:
     """Give how far the standbys of an owner are, or how far this one is."""
-    standbys, follower = figures.get("standbys"), figures.get("follower")
-    if isinstance(standbys, dict):
+    if figures.standbys is not None:
         linked = MetricRow("mqk_standbys", "gauge", "Standbys that are linked to the owner.")
-        yield _family(linked, [], [([], len(standbys))])
-        lags = {name: {key: one[key] for key in STANDBYS} for name, one in standbys.items()}
+        yield _family(linked, [], [([], len(figures.standbys))])
+        lags = {name: _numbers(one, STANDBYS) for name, one in figures.standbys.items()}
         yield from _by_label("standby", lags, STANDBYS, "mqk_standby")
-    if isinstance(follower, dict):
-        for key, row in FOLLOWER.items():
-            yield _family(row, [], [([], follower[key])])
+    if figures.follower is not None:
+        for key, value in _numbers(figures.follower, FOLLOWER).items():
+            yield _family(FOLLOWER[key], [], [([], value)])
 
 
-def _network(figures: object) -> Iterator[Metric]:
+def _network(figures: NetworkFigures) -> Iterator[Metric]:
     """Give what is known of other queue managers, and what is sent and received."""
-    if not isinstance(figures, dict):
-        return
     known = MetricRow("mqk_queue_managers_known", "gauge", "Queue managers in the directory.")
-    yield _family(known, [], [([], figures["queue_managers"])])
+    yield _family(known, [], [([], figures.queue_managers)])
     senders = {
-        name: {key: one[key] for key in SENDERS if key in one}
-        | {"holding": int(bool(one["error"]))}
-        for name, one in figures["senders"].items()
+        name: _numbers(one, SENDERS, holding=bool(one.error))
+        for name, one in figures.senders.items()
     }
     yield from _by_label("transmission_queue", senders, SENDERS, "mqk_sender")
-    receiver = figures["receiver"]
-    receiver = receiver | {key: len(receiver[key]) for key in ("blocked", "later")}
     for key, row in RECEIVER.items():
-        yield _family(row, [], [([], receiver[key])])
-
-
-def _feeds(figures: object) -> Iterator[Metric]:
-    """Give what is known of feeds."""
-    if isinstance(figures, dict):
-        feeds = {
-            name: {key: one[key] for key in FEEDS if key in one}
-            | {"holding": int(one["state"] in HOLDS)}
-            for name, one in figures.items()
-        }
-        yield from _by_label("feed", feeds, FEEDS, "mqk_feed")
-
-
-def _exports(figures: object) -> Iterator[Metric]:
-    """Give what is known of exports."""
-    if isinstance(figures, dict):
-        exports = {
-            name: {key: one[key] for key in EXPORTS if key in one}
-            | {"holding": int(one["state"] == "retrying")}
-            for name, one in figures.items()
-        }
-        yield from _by_label("export", exports, EXPORTS, "mqk_export")
+        value = getattr(figures.receiver, key)
+        yield _family(row, [], [([], len(value) if isinstance(value, dict) else value)])
 
 
 def _by_label(

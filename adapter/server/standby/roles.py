@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
-from msgspec import Struct, to_builtins
 
 from adapter.connection.wire.standby_frames import StandbyReport
 from adapter.host import watched
@@ -21,6 +20,7 @@ from adapter.runtime.owner.following import LedgerFollower
 from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.runtime.owner.owner import Owner
 from adapter.runtime.owner.owner_signs import LinkEvidence
+from adapter.server.process.figures import FollowerFigures, RoleFigures
 from adapter.server.standby.owner_link import OwnerLink
 from adapter.server.standby.standbys import LinkedStandby, Standbys
 from adapter.storage.ledger.port import LedgerError
@@ -31,17 +31,6 @@ STANDBY = OwnerState.FOLLOWING.value
 Answered = Callable[[dict[str, Any]], None]
 
 log = structlog.get_logger("mqk.server")
-
-
-class FollowerFigures(Struct, frozen=True, kw_only=True):
-    """Of a standby. owner: whom it follows. linked: the owner answers it. lag_records: of the
-    ledger, which it has not applied. lag_s: for how long it has not been at its end.
-    """
-
-    owner: str
-    linked: bool
-    lag_records: int
-    lag_s: float
 
 
 class ServerRoles:
@@ -190,14 +179,14 @@ class ServerRoles:
         answered({"name": report.name, "address": report.address or report.tls_address})
         stop()
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> RoleFigures:
         """Return the role, and the standbys of an owner or the lag of a standby."""
         if self._owner.running:
-            found = {one.name: to_builtins(one) for one in self.standbys.figures()}
-            return {"role": self.role, "standbys": found}
+            standbys = {one.name: one for one in self.standbys.figures()}
+            return RoleFigures(role=self.role, standbys=standbys)
         follower = self._follower
         if follower is None:
-            return {"role": self.role}
+            return RoleFigures(role=self.role)
         progress = follower.progress
         figures = FollowerFigures(
             owner=follower.owner_text,
@@ -205,7 +194,7 @@ class ServerRoles:
             lag_records=progress.behind,
             lag_s=round(progress.behind_s, 3),
         )
-        return {"role": self.role, "follower": to_builtins(figures)}
+        return RoleFigures(role=self.role, follower=figures)
 
     def _report(self) -> StandbyReport:
         place = self._owner.taking.place

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import structlog
-from msgspec import Struct
 
 from adapter.connection.wire import codec
 from adapter.connection.wire.standby_frames import (
@@ -30,6 +29,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.host import watched
 from adapter.runtime.owner.owner_signs import PING_S, PINGS_MISSED
+from adapter.server.process.figures import StandbyFigures
 from adapter.server.standby.link_proof import OWNER, STANDBY, link_proof, proves
 
 LOST_S = PINGS_MISSED * PING_S
@@ -62,20 +62,6 @@ class StandbyEnd(Protocol):
 
     def goodbye(self, reason: Refused) -> None:
         """Say why, and close."""
-
-
-class StandbyFigures(Struct, frozen=True, kw_only=True):
-    """A standby, as the owner knows it. lag_records: of the ledger, which it has not applied.
-
-    lag_s: for how long it has not applied what was durable then.
-    """
-
-    name: str
-    address: str
-    tls_address: str
-    priority: int
-    lag_records: int
-    lag_s: float
 
 
 class LinkedStandby:

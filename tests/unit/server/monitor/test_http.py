@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import ClientSession, encode_basic_auth
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from adapter.core.contract.results import QueueStatus
@@ -33,10 +34,19 @@ from adapter.server.monitor.http import DEAD, PAUSE_SHARE, WORDS, Monitor
 from adapter.server.monitor.https import HttpUsers
 from adapter.server.monitor.metrics import MetricsSnapshot
 from adapter.server.monitor.visitors import Visitors
-from adapter.server.process.figures import ServerFigures
+from adapter.server.process.figures import (
+    FollowerFigures,
+    RoleFigures,
+    ServerFigures,
+    StandbyFigures,
+)
 from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from tests.support.passwords import hash_cheaply
+
+STANDBY = StandbyFigures(
+    name="b:1", address="b:1", tls_address="", priority=0, lag_records=0, lag_s=0.0
+)
 
 
 class FakeServer:
@@ -51,7 +61,7 @@ class FakeServer:
         self.trouble = ""
         self.movers_hold = ""
         self.undone: dict[str, str] = {}
-        self.roles: dict[str, Any] = {}
+        self.roles = RoleFigures(role="owner")
 
     def figures(self) -> ServerFigures:
         return ServerFigures(
@@ -149,7 +159,7 @@ NAMES = ("QM1", "ORDERS", "deep trouble", "host of a standby")
 def test_another_machine_hears_a_word_without_a_login(trouble: str, tmp_path: Path) -> None:
     server = FakeServer()
     server.trouble = trouble
-    server.roles = {"standbys": {"host of a standby": {"lag_records": 0, "lag_s": 0.0}}}
+    server.roles = RoleFigures(role="owner", standbys={"host of a standby": STANDBY})
     for admission in (None, knowing_ann(tmp_path)):
         pages = asked(server, *EVERY_PAGE, admission=admission)
         statuses = dict(zip(EVERY_PAGE, (page.status for page in pages), strict=True))
@@ -409,15 +419,15 @@ def test_the_registry_may_have_an_address_of_its_own() -> None:
 def followed(lag_records: int, *, linked: bool = True) -> FakeServer:
     server = FakeServer()
     server.state, server.role = OwnerState.FOLLOWING, "standby"
-    figures = {"owner": "QM1", "linked": linked, "lag_records": lag_records, "lag_s": 0.5}
-    server.roles = {"role": "standby", "follower": figures}
+    figures = FollowerFigures(owner="QM1", linked=linked, lag_records=lag_records, lag_s=0.5)
+    server.roles = RoleFigures(role="standby", follower=figures)
     return server
 
 
 def test_an_owner_is_ready_with_its_standbys_named() -> None:
     server = FakeServer()
-    one = {"name": "b:1", "address": "b:1", "lag_records": 3, "lag_s": 0.1, "priority": 0}
-    server.roles = {"role": "owner", "standbys": {"b:1": one}}
+    one = replace(STANDBY, lag_records=3, lag_s=0.1)
+    server.roles = RoleFigures(role="owner", standbys={"b:1": one})
     for page in asked(server, "/ready", "/ready?standby=ok"):
         assert page.status == 200
         told = msgspec.json.decode(page.text)["standbys"]
@@ -441,7 +451,7 @@ def test_a_standby_is_ready_for_who_asks_for_one_that_follows(
 
 def test_a_standby_that_follows_no_owner_yet_is_not_ready() -> None:
     server = followed(0)
-    server.roles = {"role": "standby"}
+    server.roles = RoleFigures(role="standby")
     (page,) = asked(server, "/ready?standby=ok")
     assert page.status == 503
     assert "not begun to follow" in page.text

@@ -373,7 +373,7 @@ async def test_a_standby_reports_that_it_stands_by_once_its_owner_can_switch_to_
         link = at.servers[1].roles.link
         assert link is not None
         await until(lambda: link.is_new)
-        await until(lambda: at.servers[1].roles.figures()["role"] == "standby")
+        await until(lambda: at.servers[1].roles.figures().role == "standby")
         assert at.stand_by == []
         may_dial.set()
         standby = await coming

@@ -11,7 +11,15 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import adapter
-from adapter.errors import NotAuthorized, ObjectExists, QueueExists, QueueNotFound
+from adapter.client.queue import meant_by
+from adapter.errors import (
+    AliasBaseTypeError,
+    NotAuthorized,
+    ObjectExists,
+    QueueExists,
+    QueueNotFound,
+    UnknownAliasBase,
+)
 
 _MODES: tuple[Literal["input", "output"], ...] = ("output", "input")
 
@@ -42,6 +50,19 @@ def define(qm: adapter.Connection, name: str, **attributes: Any) -> None:
             return
     with suppress(QueueExists, ObjectExists):
         qm.define_queue(name, **attributes)
+
+
+def local_name(qm: adapter.Connection, name: str) -> str:
+    """Return the local queue that a name leads to, as of an alias; the name itself if it leads to
+    none that the user may get from.
+    """
+    if next(iter(qm.queues(name)), None) is not None:
+        return name
+    try:
+        with qm.queue(name, open_for="input") as queue:
+            return meant_by(queue, "input")
+    except (NotAuthorized, QueueNotFound, UnknownAliasBase, AliasBaseTypeError):
+        return name
 
 
 def backout_queue(qm: adapter.Connection, name: str) -> str:

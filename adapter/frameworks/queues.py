@@ -11,15 +11,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import adapter
-from adapter.client.queue import meant_by
-from adapter.errors import (
-    AliasBaseTypeError,
-    NotAuthorized,
-    ObjectExists,
-    QueueExists,
-    QueueNotFound,
-    UnknownAliasBase,
-)
+from adapter.errors import NotAuthorized, ObjectExists, QueueExists, QueueNotFound
 
 _MODES: tuple[Literal["input", "output"], ...] = ("output", "input")
 
@@ -54,15 +46,13 @@ def define(qm: adapter.Connection, name: str, **attributes: Any) -> None:
 
 def local_name(qm: adapter.Connection, name: str) -> str:
     """Return the local queue that a name leads to, as of an alias; the name itself if it leads to
-    none that the user may get from.
+    none that the user may see.
     """
-    if next(iter(qm.queues(name)), None) is not None:
-        return name
-    try:
-        with qm.queue(name, open_for="input") as queue:
-            return meant_by(queue, "input")
-    except (NotAuthorized, QueueNotFound, UnknownAliasBase, AliasBaseTypeError):
-        return name
+    with suppress(NotAuthorized):
+        if next(iter(qm.queues(name)), None) is None:
+            alias = next(iter(qm.objects("alias", name)), None)
+            return name if alias is None else str(alias.attributes["target"]) or name
+    return name
 
 
 def backout_queue(qm: adapter.Connection, name: str) -> str:
@@ -70,9 +60,5 @@ def backout_queue(qm: adapter.Connection, name: str) -> str:
 
     Raises NotAuthorized if the user may not see it.
     """
-    local = next(iter(qm.queues(name)), None)
-    if local is None:
-        alias = next(iter(qm.objects("alias", name)), None)
-        target = "" if alias is None else str(alias.attributes["target"])
-        local = next(iter(qm.queues(target)), None) if target else None
+    local = next(iter(qm.queues(local_name(qm, name))), None)
     return "" if local is None else str(local.attributes["backout_requeue_queue"])

@@ -30,8 +30,9 @@ class SpareUnit:
             yield self._unit
         except BaseException as error:  # also what a signal handler raises: it has ended the unit
             spoilt, self._unit = self._unit, None
-            if isinstance(error, Error) and not isinstance(error, (BackedOut, ConnectionBroken)):
-                give_back(spoilt, counted=False)  # a refusal leaves it open
+            if not isinstance(error, ConnectionBroken):
+                with suppress(Error):
+                    give_back(spoilt, counted=False)  # a refusal leaves it open
             raise
 
     def take(self) -> adapter.Unit:

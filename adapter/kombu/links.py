@@ -195,18 +195,15 @@ class ProcessLink:
         """Return how many messages are on a queue; 0 if it does not exist."""
         if (temporary := self.temporary(queue)) is not None:
             return temporary.depth()
-        with suppress(QueueNotFound):
-            return self._local_queue(queue).depth()
-        return 0
+        return self._with_local(queue, adapter.Queue.depth)
 
     def purge(self, queue: str) -> int:
         """Discard the messages of a queue that no unit holds; return how many."""
-        with suppress(QueueNotFound):
-            temporary = self.temporary(queue)
-            return (
-                self._local_queue(queue) if temporary is None else temporary.subscription
-            ).purge()
-        return 0
+        if (temporary := self.temporary(queue)) is not None:
+            with suppress(QueueNotFound):
+                return temporary.subscription.purge()
+            return 0
+        return self._with_local(queue, adapter.Queue.purge)
 
     def get(self, queue: str, unit: adapter.Unit | None) -> adapter.Message | None:
         """Get the next message of a queue, for good without a unit; None if the queue has none."""
@@ -262,9 +259,15 @@ class ProcessLink:
             for one in self.qm.queue_status(name)
         )
 
-    def _local_queue(self, queue: str) -> adapter.Queue:
-        """Return the local queue that stands for a permanent one, also behind an alias."""
-        return self.qm.queue(queues.local_name(self.qm, queue_name(queue)))
+    def _with_local(self, queue: str, act: Callable[[adapter.Queue], int]) -> int:
+        """Do something with a permanent queue, or the one that its alias leads to; 0: no queue."""
+        name = queue_name(queue)
+        with suppress(QueueNotFound):
+            return act(self.qm.queue(name))
+        with suppress(QueueNotFound):
+            local = queues.local_name(self.qm, name)
+            return 0 if local == name else act(self.qm.queue(local))
+        return 0
 
     def _delete_queue(self, queue: str, *, purge: bool) -> None:
         try:

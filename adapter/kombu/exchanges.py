@@ -38,12 +38,17 @@ class Exchanges:
         """Return the type of an exchange, None if it is not known."""
         if name in PREDECLARED:
             return PREDECLARED[name]
-        kept = self._read(name)
+        kept: str | None = None
+        with suppress(NotAuthorized):
+            kept = self._read(name)
         return self._declared.get(name) if kept is None else kept or None
 
     def declare(self, name: str, kind: str, *, durable: bool, auto_delete: bool) -> None:
         """Declare an exchange. Raises ChannelError if it exists with another type."""
-        kept = PREDECLARED.get(name) or self._read(name)
+        kept, may_keep = PREDECLARED.get(name), False
+        with suppress(NotAuthorized):
+            if kept is None:
+                kept, may_keep = self._read(name), True
         known = self._declared.get(name) if kept is None else kept
         if known and known != kind:
             raise ChannelError(
@@ -53,11 +58,9 @@ class Exchanges:
                 "Channel.exchange_declare",
                 "406",
             )
-        if name in PREDECLARED:
-            return
-        if auto_delete:
+        if may_keep and auto_delete:
             self._keep(name, kind, durable=False, expiry_s=AUTO_DELETE_S)
-        elif kept != kind:
+        elif may_keep and kept != kind:
             self._keep(name, kind, durable=durable, expiry_s=None)
         self._declared[name] = kind
 
@@ -65,20 +68,17 @@ class Exchanges:
         """Forget an exchange. Its bindings end with their queues."""
         if name in PREDECLARED:
             return
-        if self._read(name):
-            self._keep(name, "", durable=False, expiry_s=DELETED_S)
+        with suppress(NotAuthorized):
+            if self._read(name):
+                self._keep(name, "", durable=False, expiry_s=DELETED_S)
         self._declared.pop(name, None)
 
     def _read(self, name: str) -> str | None:
         """Return what is kept of an exchange: its type, or "" if it was just deleted."""
-        with (
-            suppress(NotAuthorized),
-            self._qm.subscribe(type_topic(name)) as subscription,
-        ):
+        with self._qm.subscribe(type_topic(name)) as subscription:
             kept = subscription.get(timeout=0.0, unit=adapter.NO_UNIT)
-            said = None if kept is None else kept.body.decode("ascii", "replace")
-            return said if said in {"", *EXCHANGE_TYPES} else None
-        return None
+        said = None if kept is None else kept.body.decode("ascii", "replace")
+        return said if said in {"", *EXCHANGE_TYPES} else None
 
     def _keep(self, name: str, kind: str, *, durable: bool, expiry_s: float | None) -> None:
         with suppress(NotAuthorized, RetainedQueueError):  # then this process alone knows it

@@ -335,9 +335,10 @@ class Inbox:
 
     def ring(self) -> None:
         """Make that descriptor readable, if there is one."""
-        if self._bell is not None:
-            with suppress(BlockingIOError):  # it is
-                self._bell[1].send(b"\0")
+        bell = self._bell
+        if bell is not None:
+            with suppress(OSError):  # it is, or another thread closes it just now
+                bell[1].send(b"\0")
 
     def silence(self) -> None:
         """Make that descriptor unreadable until the next arrival."""

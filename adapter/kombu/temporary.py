@@ -69,6 +69,8 @@ class TemporaryQueue:
         Raises BackedOut if the connection is lost once more meanwhile.
         """
         with self._lock:
+            if self.is_dropped:
+                return
             self.depth()  # an answer: a loss that was not noticed before is noticed now
             if not self._is_whole:
                 self.make_again(self.subscription)

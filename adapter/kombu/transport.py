@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from amqp.exceptions import RecoverableChannelError
 from kombu import Connection as KombuConnection
 from kombu.transport import virtual
 
@@ -41,7 +42,8 @@ class MqkTransport(virtual.Transport):
     )
     """Those after which kombu repeats a publication: not where it may have been done."""
     channel_errors = (*virtual.Transport.channel_errors, Error)
-    recoverable_channel_errors = virtual.Transport.channel_errors
+    recoverable_channel_errors = (RecoverableChannelError,)
+    """Not what is refused, which a repetition would not change."""
     implements = virtual.Transport.implements.extend(
         asynchronous=True,
         exchange_type=EXCHANGE_TYPES,

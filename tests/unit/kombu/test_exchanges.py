@@ -122,10 +122,18 @@ def test_a_program_that_may_not_subscribe_knows_its_own(tmp_path: Path) -> None:
     with testing.queue_manager("QM1", unix_path=tmp_path / "s", **options) as guarded:
         with guarded.connect() as operator:
             operator.set_authority("", "qmgr", users=["eve"], add=["connect"])
+            operator.define_object("topic", "KOMBU", topic_string="kombu")
+            operator.set_authority("KOMBU", "topic", users=["eve"], add=["pub"])
+            Exchanges(operator).declare("Y", "topic", durable=True, auto_delete=False)
         with adapter.connect(guarded.address, user="eve", password="eve") as qm:
             exchanges = Exchanges(qm)
             exchanges.declare("X", "fanout", durable=True, auto_delete=False)
             assert exchanges.type_of("X") == "fanout"
             assert exchanges.type_of("Y") is None
+            for auto_delete in (False, True):  # what others have declared stays
+                exchanges.declare("Y", "direct", durable=True, auto_delete=auto_delete)
+            exchanges.delete("Y")
             exchanges.delete("X")
             assert exchanges.type_of("X") is None
+        with guarded.connect() as operator:
+            assert Exchanges(operator).type_of("Y") == "topic"

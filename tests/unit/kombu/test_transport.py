@@ -8,6 +8,7 @@ from typing import Any
 import kombu
 import pytest
 from kombu.asynchronous.hub import Hub
+from kombu.exceptions import ChannelError
 
 import adapter
 from adapter.errors import (
@@ -122,6 +123,15 @@ def test_a_publication_that_may_have_been_done_is_not_repeated(
                 "x", exchange=exchange, routing_key="Q", retry=True, retry_policy=policy
             )
     assert (len(calls), qm.queue("Q").depth()) == (1 if is_done else 2, 1)
+
+
+def test_what_is_refused_is_not_repeated(connection: kombu.Connection) -> None:
+    """A retry without a policy would never end."""
+    producer = kombu.Producer(connection)
+    bad = kombu.Queue("Q", queue_arguments={"x-message-ttl": -1})
+    for fields in ({"mandatory": True}, {"declare": [bad]}):
+        with pytest.raises(ChannelError):
+            producer.publish("x", routing_key="none", retry=True, **fields)
 
 
 @pytest.mark.parametrize("wait", ["drain_events", "SimpleQueue"])

@@ -170,7 +170,7 @@ class MqkBroker(Broker):
             self._defined.add(queue)
 
     def _queue(self, name: str) -> adapter.Queue:
-        return self.connection.queue(names.queue_name(name))
+        return self.connection.queue(queues.local_name(self.connection, names.queue_name(name)))
 
 
 def _both(queue: str) -> tuple[str, str]:

@@ -44,14 +44,21 @@ def define(qm: adapter.Connection, name: str, **attributes: Any) -> None:
         qm.define_queue(name, **attributes)
 
 
+def local_name(qm: adapter.Connection, name: str) -> str:
+    """Return the local queue that a name leads to, as of an alias; the name itself if it leads to
+    none that the user may see.
+    """
+    with suppress(NotAuthorized):
+        if next(iter(qm.queues(name)), None) is None:
+            alias = next(iter(qm.objects("alias", name)), None)
+            return name if alias is None else str(alias.attributes["target"]) or name
+    return name
+
+
 def backout_queue(qm: adapter.Connection, name: str) -> str:
     """Return the backout queue of a queue, or of that which an alias leads to; "" if it has none.
 
     Raises NotAuthorized if the user may not see it.
     """
-    local = next(iter(qm.queues(name)), None)
-    if local is None:
-        alias = next(iter(qm.objects("alias", name)), None)
-        target = "" if alias is None else str(alias.attributes["target"])
-        local = next(iter(qm.queues(target)), None) if target else None
+    local = next(iter(qm.queues(local_name(qm, name))), None)
     return "" if local is None else str(local.attributes["backout_requeue_queue"])

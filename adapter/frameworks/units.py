@@ -22,14 +22,17 @@ class SpareUnit:
 
     @contextmanager
     def lent(self) -> Iterator[adapter.Unit]:
-        """Let a get use it; after an error it is not used again."""
+        """Let a get use it; after an exception of any kind it is not used again."""
         if self._unit is None:
             self._unit = self._qm.unit()
             self._unit.begin()
         try:
             yield self._unit
-        except Error:
-            self._unit = None
+        except BaseException as error:  # also what a signal handler raises: it has ended the unit
+            spoilt, self._unit = self._unit, None
+            if not isinstance(error, ConnectionBroken):
+                with suppress(Error):
+                    give_back(spoilt, counted=False)  # a refusal leaves it open
             raise
 
     def take(self) -> adapter.Unit:

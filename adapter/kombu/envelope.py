@@ -141,7 +141,7 @@ def _expiry_s(expiration: object) -> float:
 def _priority(properties: Mapping[str, Any]) -> int:
     try:
         return max(0, min(int(properties.get("priority") or 0), PRIORITY_MAX))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last one is that of an infinite number
         return 0
 
 

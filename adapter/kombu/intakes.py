@@ -15,7 +15,6 @@ queues have one reader, so that their intakes stay armed.
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 import time
@@ -24,18 +23,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
+from kombu.log import get_logger
 from msgspec import Struct
 
 import adapter
-from adapter.errors import BackedOut
+from adapter.errors import BackedOut, ConnectionClosed, GetInhibited
 from adapter.frameworks.units import SpareUnit, give_back
-from adapter.kombu.links import TemporaryQueue
+from adapter.kombu.temporary import TemporaryQueue
 
 Got = tuple[adapter.Message, adapter.Unit | None]
 """A message, and the unit that holds it until it is acknowledged; None: it needs none."""
 JOIN_S = 2.0
 """A get whose token is cancelled returns at once, unless the connection is just being made again;
 what it brings then goes back."""
+INHIBITED_S = 1.0
+"""How often a queue is tried again whose gets are inhibited: an operator allows them again."""
+
+logger = get_logger(__name__)
 
 
 class IntakeArrival(Struct):
@@ -62,6 +66,8 @@ class Source(Protocol):
 
     is_shared: bool
     """Whether other programs get from it too."""
+    needs_room: bool
+    """Whether its messages are held, and count for what their channel may have."""
 
     def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
         """Return the next message and the unit that holds it; None if none comes in time."""
@@ -80,9 +86,32 @@ class QueueSource:
         self._queue = qm.queue(queue, open_for="input")
         self._spare = SpareUnit(qm)
         self._no_ack = no_ack
+        self.needs_room = not no_ack
+        self._is_inhibited = False
 
     def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
-        """See Source. Raises BackedOut if the connection was lost meanwhile."""
+        """See Source; while gets are inhibited there is no message.
+
+        Raises BackedOut if the connection was lost meanwhile.
+        """
+        while True:
+            try:
+                got = self._get(timeout, cancel)
+            except GetInhibited as inhibited:
+                if not self._is_inhibited:
+                    logger.warning("waiting for queue %s: %s", self._queue.name, inhibited)
+                self._is_inhibited = True
+                if timeout is not None or cancel is None:
+                    return None
+                ended = threading.Event()
+                with cancel.ending(ended.set):
+                    if ended.wait(INHIBITED_S):
+                        return None
+            else:
+                self._is_inhibited = False
+                return got
+
+    def _get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
         if self._no_ack:
             got = self._queue.get(timeout=timeout, cancel=cancel, unit=adapter.NO_UNIT)
             return None if got is None else (got, None)
@@ -105,30 +134,36 @@ class TemporaryQueueSource:
         self._queue = queue
         self._spare = SpareUnit(qm)
         self._no_ack = no_ack
+        self.needs_room = not no_ack
 
     def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
         """See Source.
 
         The messages are not persistent. Without acknowledgements they leave the queue outside the
-        unit, which stays empty, and serves only to report that the connection was lost.
+        unit, which stays empty, and serves only to report that the connection was lost. Raises
+        ConsumerCancelled if the queue is deleted meanwhile.
         """
         while True:
             subscription = self._queue.subscription
+            name = subscription.name
             try:
-                if not self._queue.is_whole:
-                    self._queue.make_again(subscription)
-                    continue
-                with self._spare.lent() as unit:
-                    got = subscription.get(
-                        timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
-                    )
-                    if got is None:
-                        return None
-                    return got, None if self._no_ack else self._spare.take()
+                with self._queue.waiting(cancel):
+                    if not self._queue.is_whole:
+                        self._queue.restore()
+                        continue
+                    with self._spare.lent() as unit:
+                        got = subscription.get(
+                            timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
+                        )
+                        if got is not None:
+                            return got, None if self._no_ack else self._spare.take()
+                self._queue.check_there()
+                return None
             except BackedOut:
                 if cancel is not None and cancel.is_cancelled:
                     return None
-                self._queue.make_again(subscription)
+                if subscription.name == name:  # else it is subscribed again already
+                    self._queue.make_again(subscription)
 
     def close(self) -> None:
         """End the empty unit; the queue is closed by its link."""
@@ -149,7 +184,7 @@ class Intake:
         self.source = source
         self.qos = qos
         self.accept = accept
-        self._inbox = inbox
+        self.inbox = inbox
         self._token = adapter.CancelToken()
         self._is_armed = False
         """Whether the next message is wanted."""
@@ -160,7 +195,11 @@ class Intake:
 
     def wants_arming(self) -> bool:
         """Whether a message is wanted, and nothing waits for it."""
-        return not self._is_armed and self.qos.can_consume()
+        return not self._is_armed and self.has_room()
+
+    def has_room(self) -> bool:
+        """Whether its channel may have a message of it."""
+        return not self.source.needs_room or self.qos.can_consume()
 
     def poll(self) -> IntakeArrival | None:
         """Get a message without waiting, unless the thread waits for one anyway."""
@@ -171,34 +210,34 @@ class Intake:
 
     def arm(self) -> None:
         """Let a thread wait for the next message."""
-        with self._inbox.changed:
+        with self.inbox.changed:
             if self._is_armed or self._is_closed:
                 return
             self._is_armed = self._is_waiting = True
             self._token = adapter.CancelToken()
-            self._inbox.changed.notify_all()
+            self.inbox.changed.notify_all()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="mqk kombu intake", daemon=True)
             self._thread.start()
 
     def disarm(self) -> None:
         """End that wait; does not wait for the thread."""
-        with self._inbox.changed:
+        with self.inbox.changed:
             self._is_armed = False
         self._token.cancel()
 
     def close(self) -> None:
         """End it. A message that it has got is given back by the inbox."""
-        with self._inbox.changed:
+        with self.inbox.changed:
             self._is_closed = True
-            self._inbox.changed.notify_all()
+            self.inbox.changed.notify_all()
         self._token.cancel()
         if self._thread is not None:
             self._thread.join(JOIN_S)
         self.source.close()
 
     def _run(self) -> None:
-        changed = self._inbox.changed
+        changed = self.inbox.changed
         while True:
             with changed:
                 self._is_waiting = self._is_armed
@@ -213,13 +252,13 @@ class Intake:
 
     def _bring(self, arrival: IntakeArrival) -> None:
         """Add to the inbox what has come; give it back if the intake was closed meanwhile."""
-        with self._inbox.changed:
+        with self.inbox.changed:
             is_added = not self._is_closed
             if is_added:
                 self._is_armed = False
-                self._inbox.add(arrival)
+                self.inbox.add(arrival)
         if is_added:
-            self._inbox.give_back_surplus()
+            self.inbox.give_back_surplus()
         else:
             give_back(arrival.unit, counted=False)
 
@@ -239,6 +278,9 @@ class Inbox:
         self._intakes: list[Intake] = []
         self._arrived: deque[IntakeArrival] = deque()
         self._turn = 0
+        self._is_closed = False
+        self._last_had_one_reader = False
+        """Whether what was delivered last came from a temporary queue."""
         self._bell: tuple[socket.socket, socket.socket] | None = None
 
     def open(self, intake: Intake) -> None:
@@ -254,6 +296,12 @@ class Inbox:
             self._arrived = deque(one for one in self._arrived if one.intake is not intake)
         for arrival in left:
             give_back(arrival.unit, counted=False)
+
+    def close_all(self) -> None:
+        """Have drain() raise ConnectionClosed from now on, also in threads that wait in it."""
+        with self.changed:
+            self._is_closed = True
+            self.changed.notify_all()
 
     def add(self, arrival: IntakeArrival) -> None:
         """Note what an intake has brought; the caller holds `changed`."""
@@ -287,15 +335,17 @@ class Inbox:
 
     def ring(self) -> None:
         """Make that descriptor readable, if there is one."""
-        if self._bell is not None:
-            with suppress(BlockingIOError):  # it is
-                self._bell[1].send(b"\0")
+        bell = self._bell
+        if bell is not None:
+            with suppress(OSError):  # it is, or another thread closes it just now
+                bell[1].send(b"\0")
 
     def silence(self) -> None:
         """Make that descriptor unreadable until the next arrival."""
         if self._bell is not None:
-            while select.select([self._bell[0]], [], [], 0)[0]:
-                self._bell[0].recv(4096)
+            with suppress(BlockingIOError):  # select() would know no descriptor above 1,023
+                while self._bell[0].recv(4096):
+                    pass
 
     def close_bell(self) -> None:
         """Close that descriptor."""
@@ -307,12 +357,20 @@ class Inbox:
     def drain(self, timeout: float | None) -> bool:
         """Deliver one message; False if none comes within so many seconds. None: no limit.
 
-        Raises what an intake has met: a lost connection, most often.
+        Raises what an intake has met, a lost connection most often; ConnectionClosed once it is
+        closed.
         """
         until_s = None if timeout is None else time.monotonic() + timeout
         while True:
+            self._check_open()
             self.give_back_surplus()
-            arrival = self._take() or self._poll()
+            for intake in self._intakes:  # a backlog elsewhere does not hold these up
+                if not intake.source.is_shared and intake.wants_arming():
+                    intake.arm()
+            if self._last_had_one_reader:
+                arrival = self._poll() or self._take()
+            else:
+                arrival = self._take() or self._poll()
             if arrival is not None:
                 self._deliver(arrival)
                 return True
@@ -338,16 +396,24 @@ class Inbox:
             self.changed.notify_all()
         self.ring()
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ConnectionClosed("the connection was closed: make another")
+
     def _has_work(self) -> bool:
-        return self._can_take() or any(intake.wants_arming() for intake in self._intakes)
+        return (
+            self._is_closed
+            or self._can_take()
+            or any(intake.wants_arming() for intake in self._intakes)
+        )
 
     def _can_take(self) -> bool:
-        return any(one.error or one.intake.qos.can_consume() for one in self._arrived)
+        return any(one.error or one.intake.has_room() for one in self._arrived)
 
     def _take(self) -> IntakeArrival | None:
         with self.changed:
             for arrival in self._arrived:
-                if arrival.error or arrival.intake.qos.can_consume():
+                if arrival.error or arrival.intake.has_room():
                     self._arrived.remove(arrival)
                     return arrival
         return None
@@ -356,7 +422,7 @@ class Inbox:
         """Ask the intakes, beginning behind the one that had the last message."""
         intakes = self._intakes[self._turn :] + self._intakes[: self._turn]
         for number, intake in enumerate(intakes, self._turn + 1):
-            if intake.source.is_shared and intake.qos.can_consume():
+            if intake.source.is_shared and intake.has_room():
                 arrival = intake.poll()
                 if arrival is not None:
                     self._turn = number % len(intakes)
@@ -366,6 +432,7 @@ class Inbox:
     def _deliver(self, arrival: IntakeArrival) -> None:
         if arrival.error is not None:
             raise arrival.error
+        self._last_had_one_reader = not arrival.intake.source.is_shared
         if arrival.intake.source.is_shared:
             for intake in self._intakes:
                 if intake.source.is_shared:

@@ -3,9 +3,8 @@
 It is shared because of temporary queues. They belong to the connection that has declared them, and
 Celery declares the queue of its results on one connection and consumes from it on another.
 
-A temporary queue, which kombu calls exclusive or auto_delete, is a subscription that lives as long
-as its connection, with the queue that the queue manager makes for it: nothing of it is on Kafka,
-and nothing stays behind when a process dies. Programs that put to a queue by its name publish on
+A temporary queue is a subscription: nothing of it is on Kafka, and nothing stays behind when a
+process dies. Programs that put to a queue by its name publish on
 the default exchange if there is no permanent queue of this name.
 
 This module does not know what is in a message.
@@ -19,9 +18,10 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any
 
+from kombu.exceptions import ChannelError
+
 import adapter
 from adapter.errors import (
-    BackedOut,
     Error,
     NotAuthorized,
     QueueInUse,
@@ -33,104 +33,19 @@ from adapter.errors import (
 from adapter.frameworks import queues
 from adapter.frameworks.names import queue_name
 from adapter.frameworks.processes import EachProcess
+from adapter.kombu.exchanges import Exchanges
+from adapter.kombu.held import HeldOfProcess
 from adapter.kombu.naming import (
     binding_topic,
     bindings_of,
     publication_topic,
     subscription_name,
 )
+from adapter.kombu.temporary import Binding, TemporaryQueue
 from adapter.kombu.unsupported import precondition_failed
 
 ELSEWHERE_MAX = 1_000
 """Queues of other programs that are known to be temporary; those of results, one a client."""
-Binding = tuple[str, str, str]
-"""Exchange, its type, and key."""
-
-
-class TemporaryQueue:
-    """A queue that is gone with the connection, or when its last consumer is cancelled."""
-
-    def __init__(self, qm: adapter.Connection, name: str) -> None:
-        """name: as kombu has it."""
-        self.consumers = 0
-        self._qm = qm
-        self._name = name
-        self._bindings: dict[Binding, adapter.Subscription | None] = {}
-        """What is to be bound, and by what it is: None until that is made again."""
-        self._is_whole = True
-        self._lock = threading.RLock()
-        """Held while it is bound or made again: threads share it, and a message comes once."""
-        self.subscription = self._subscribe()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has all its bindings: not if it was lost, and is not made again yet."""
-        return self._is_whole
-
-    def bind(self, binding: Binding) -> None:
-        """Have what is published on an exchange from now on come here too.
-
-        It takes the place of a binding to the exchange when that was of another type. Raises
-        BackedOut if the queue went with a lost connection.
-        """
-        with self._lock:
-            if not self._is_whole:
-                self.make_again(self.subscription)
-            if binding not in self._bindings:
-                exchange, _, key = binding
-                self.unbind(exchange, key)
-                self._bindings[binding] = self._bind(binding)
-
-    def make_again(self, lost: adapter.Subscription) -> None:
-        """Make it again, with its bindings: a lost connection has deleted it.
-
-        lost: its subscription then; nothing is done if another consumer has made it again. If the
-        connection is lost once more meanwhile, the next call makes all of it. Raises BackedOut
-        then, or ConnectionBroken.
-        """
-        with self._lock:
-            if self.subscription is not lost and self._is_whole:
-                return
-            self._is_whole = False
-            self.close()
-            self._bindings = dict.fromkeys(self._bindings)
-            self.subscription = self._subscribe()
-            for binding in self._bindings:
-                self._bindings[binding] = self._bind(binding)
-            self._is_whole = True
-
-    def unbind(self, exchange: str, key: str) -> None:
-        """End bindings to an exchange."""
-        with self._lock:
-            for binding in [one for one in self._bindings if (one[0], one[2]) == (exchange, key)]:
-                bound = self._bindings.pop(binding)
-                if bound is not None:
-                    bound.close()
-
-    def close(self) -> None:
-        """Delete it."""
-        with self._lock:
-            for one in (*self._bindings.values(), self.subscription):
-                if one is not None:
-                    with suppress(Error):  # it is gone with a lost connection
-                        one.close()
-
-    def _bind(self, binding: Binding) -> adapter.Subscription:
-        exchange, _, key = binding
-        to = self.subscription.name
-        try:
-            return self._qm.subscribe(
-                binding_topic(*binding),
-                name=subscription_name(to, exchange, key),
-                destination=to,
-                retained=False,
-            )
-        except QueueNotFound as gone:
-            text = "its temporary queue went with a lost connection: bind it again"
-            raise BackedOut(text, self._name) from gone
-
-    def _subscribe(self) -> adapter.Subscription:
-        return self._qm.subscribe(binding_topic("", "direct", self._name))
 
 
 class ProcessLink:
@@ -139,6 +54,8 @@ class ProcessLink:
     def __init__(self, qm: adapter.Connection) -> None:
         self.qm = qm
         self.users = 0
+        self.exchanges = Exchanges(qm)
+        self.held = HeldOfProcess()
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._temporary: dict[str, TemporaryQueue] = {}
@@ -161,38 +78,61 @@ class ProcessLink:
                 temporary.consumers += 1
             return temporary
 
-    def end_consumer(self, queue: str) -> None:
+    def end_consumer(self, temporary: TemporaryQueue) -> None:
         """Note that a consumer is cancelled: the last one of a temporary queue deletes it."""
         with self._lock:
-            temporary = self.temporary(queue)
-            if temporary is None:
-                return
             temporary.consumers -= 1
             if not temporary.consumers:
-                self.drop_temporary(queue)
+                self._drop(temporary)
 
-    def declare_temporary(self, queue: str) -> None:
-        """Make a temporary queue, if it is not there.
+    def declare_temporary(self, queue: str, *, declarer: int | None = None) -> None:
+        """Make a temporary queue, if it is not there; one that a lost connection has deleted has
+        its bindings again.
 
-        Raises ChannelError if there is a permanent one of this name, to which puts would go.
+        declarer: whose it is, if it is exclusive; see end_declarer(). Raises ChannelError if there
+        is a permanent one of this name, to which puts would go.
         """
         with self._lock:
-            if queue in self._temporary:
-                return
-            with suppress(NotAuthorized):  # puts of this user find no permanent queue
-                if queues.exists(self.qm, queue_name(queue)):
-                    raise precondition_failed(
-                        f"queue {queue!r} exists, and is neither auto_delete nor exclusive: use "
-                        "another name, or declare it without these"
-                    )
-            self._temporary[queue] = TemporaryQueue(self.qm, queue)
+            known = self._temporary.get(queue)
+            if known is None:
+                with suppress(NotAuthorized):  # puts of this user find no permanent queue
+                    if queues.exists(self.qm, queue_name(queue)):
+                        raise precondition_failed(
+                            f"queue {queue!r} exists, and is neither auto_delete nor exclusive: "
+                            "use another name, or declare it without these"
+                        )
+                known = self._temporary[queue] = TemporaryQueue(self.qm, queue)
+                known.is_exclusive = declarer is not None
+            else:
+                known.restore()
+            if declarer is None:
+                known.is_exclusive = False
+            else:
+                known.declarers.add(declarer)
+
+    def end_declarer(self, declarer: int) -> None:
+        """Delete the exclusive queues whose last declarer this was, and that have no consumers."""
+        with self._lock:
+            for temporary in list(self._temporary.values()):
+                temporary.declarers.discard(declarer)
+                if temporary.is_exclusive and not (temporary.declarers or temporary.consumers):
+                    self._drop(temporary)
 
     def drop_temporary(self, queue: str) -> None:
-        """Delete a temporary queue, or forget one that a lost connection has deleted."""
+        """Delete a temporary queue, or forget one that a lost connection has deleted.
+
+        Consumers that it has left are cancelled.
+        """
         with self._lock:
-            dropped = self._temporary.pop(queue, None)
-        if dropped is not None:
-            dropped.close()
+            dropped = self._temporary.get(queue)
+            if dropped is not None:
+                self._drop(dropped)
+
+    def restore_temporary(self) -> None:
+        """Bind the temporary queues again: a lost connection has been made again."""
+        for temporary in list(self._temporary.values()):
+            with suppress(Error):  # whatever uses it next restores it
+                temporary.restore()
 
     def define(self, queue: str, attributes: dict[str, Any]) -> None:
         """Define a permanent queue. If it exists, its attributes stay as they are.
@@ -238,9 +178,8 @@ class ProcessLink:
         for one in bound:
             self._delete_subscription(one.name)
         try:
-            with suppress(QueueNotFound):
-                self.qm.delete_queue(name, purge=not if_empty)
-        except (QueueInUse, QueueNotEmpty):
+            self._delete_queue(queue, purge=not if_empty)
+        except (QueueInUse, QueueNotEmpty, ChannelError):
             for one in bound:
                 self._bind(one.name, name, one.attributes["topic_string"])
             raise
@@ -254,18 +193,29 @@ class ProcessLink:
 
     def depth(self, queue: str) -> int:
         """Return how many messages are on a queue; 0 if it does not exist."""
-        with suppress(QueueNotFound):
-            return self._queue(queue).depth()
-        return 0
+        if (temporary := self.temporary(queue)) is not None:
+            return temporary.depth()
+        return self._with_local(queue, adapter.Queue.depth)
 
     def purge(self, queue: str) -> int:
         """Discard the messages of a queue that no unit holds; return how many."""
-        with suppress(QueueNotFound):
-            return self._queue(queue).purge()
-        return 0
+        if (temporary := self.temporary(queue)) is not None:
+            with suppress(QueueNotFound):
+                return temporary.subscription.purge()
+            return 0
+        return self._with_local(queue, adapter.Queue.purge)
+
+    def get(self, queue: str, unit: adapter.Unit | None) -> adapter.Message | None:
+        """Get the next message of a queue, for good without a unit; None if the queue has none."""
+        if (temporary := self.temporary(queue)) is not None:
+            return temporary.get(unit)
+        inside = adapter.NO_UNIT if unit is None else unit
+        return self.qm.get(queue_name(queue), unit=inside)
 
     def put(self, queue: str, body: bytes, fields: dict[str, Any]) -> bool:
         """Put a message on a queue by its name; whether there is one."""
+        if not queue:
+            return False  # no queue has an empty name
         if queue in self._elsewhere:
             if self.publish("", queue, body, fields):
                 return True
@@ -309,9 +259,30 @@ class ProcessLink:
             for one in self.qm.queue_status(name)
         )
 
-    def _queue(self, queue: str) -> adapter.Queue:
-        temporary = self.temporary(queue)
-        return self.qm.queue(queue_name(queue)) if temporary is None else temporary.subscription
+    def _with_local(self, queue: str, act: Callable[[adapter.Queue], int]) -> int:
+        """Do something with a permanent queue, or the one that its alias leads to; 0: no queue."""
+        name = queue_name(queue)
+        with suppress(QueueNotFound):
+            return act(self.qm.queue(name))
+        with suppress(QueueNotFound):
+            local = queues.local_name(self.qm, name)
+            return 0 if local == name else act(self.qm.queue(local))
+        return 0
+
+    def _delete_queue(self, queue: str, *, purge: bool) -> None:
+        try:
+            self.qm.delete_queue(queue_name(queue), purge=purge)
+        except QueueNotFound:
+            with suppress(NotAuthorized):
+                if queues.exists(self.qm, queue_name(queue)):
+                    raise precondition_failed(
+                        f"queue {queue!r} is an alias of another: an administrator deletes it"
+                    ) from None
+
+    def _drop(self, temporary: TemporaryQueue) -> None:
+        for queue in [name for name, one in self._temporary.items() if one is temporary]:
+            del self._temporary[queue]
+        temporary.drop()
 
     def _note_elsewhere(self, queue: str) -> None:
         with self._lock:
@@ -330,6 +301,9 @@ class _OfProcess:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.links: dict[Hashable, ProcessLink] = {}
+        self.connecting: dict[Hashable, threading.Lock] = {}
+        """Held while a link of these parameters is made: only those with the same ones wait for
+        it. As many as a program has parameters."""
 
 
 class ProcessLinks:
@@ -342,11 +316,26 @@ class ProcessLinks:
         """Return the link of these parameters, connecting for the first."""
         mine = self._each.mine()
         with mine.lock:
-            link = mine.links.get(key)
-            if link is None or link.qm.is_closed:
-                link = mine.links[key] = ProcessLink(connect())
-            link.users += 1
-            return link
+            connecting = mine.connecting.setdefault(key, threading.Lock())
+        with connecting:
+            with mine.lock:
+                link = mine.links.get(key)
+                if link is not None and not link.qm.is_closed:
+                    link.users += 1
+                    return link
+            made = ProcessLink(connect())
+            with mine.lock:
+                mine.links[key] = made
+                made.users += 1
+                return made
+
+    def restore(self, qm: adapter.Connection) -> None:
+        """Have a link whose connection was made again bind its temporary queues again."""
+        mine = self._each.mine()
+        with mine.lock:
+            links = [link for link in mine.links.values() if link.qm is qm]
+        for link in links:
+            link.restore_temporary()
 
     def release(self, key: Hashable, link: ProcessLink) -> None:
         """Close a link if no transport uses it any more."""

@@ -13,12 +13,21 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from adapter.errors import InvalidOption
+
 TOP = "kombu"
+TYPES = "!"
+"""A level that stands for no exchange, as those of exchanges are quoted."""
 
 
 def publication_topic(exchange: str, key: str) -> str:
     """Return the topic that a message for an exchange is published on."""
     return "/".join((TOP, _level(exchange), *map(_level, key.split("."))))
+
+
+def type_topic(exchange: str) -> str:
+    """Return the topic on which the type of an exchange is retained."""
+    return f"{TOP}/{TYPES}/{_level(exchange)}"
 
 
 def binding_topic(exchange: str, exchange_type: str, key: str) -> str:
@@ -41,7 +50,7 @@ def subscription_name(queue: str, exchange: str, key: str) -> str:
 
     queue: its name at the queue manager.
     """
-    return f"{bindings_of(queue)}{quote(exchange, safe='')} {quote(key, safe='')}"
+    return f"{bindings_of(queue)}{_quote(exchange, '')} {_quote(key, '')}"
 
 
 def bindings_of(queue: str) -> str:
@@ -54,4 +63,14 @@ def bindings_of(queue: str) -> str:
 
 def _level(text: str) -> str:
     """Return a level of a topic string that stands for itself only."""
-    return quote(text, safe="@: ")
+    return _quote(text, "@: ")
+
+
+def _quote(text: str, safe: str) -> str:
+    try:
+        return quote(text, safe=safe)
+    except UnicodeEncodeError:
+        raise InvalidOption(
+            f"the exchange or key {text!r} has half of a surrogate pair: name it in whole "
+            "characters"
+        ) from None

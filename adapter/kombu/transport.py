@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from amqp.exceptions import RecoverableChannelError
 from kombu import Connection as KombuConnection
 from kombu.transport import virtual
 
@@ -36,9 +37,13 @@ class MqkTransport(virtual.Transport):
     driver_type = "mqk"
     driver_name = "mqk"
     connection_errors = (*virtual.Transport.connection_errors, ConnectionBroken, BackedOut, InDoubt)
-    recoverable_connection_errors = connection_errors
+    recoverable_connection_errors = tuple(
+        error for error in connection_errors if error is not InDoubt
+    )
+    """Those after which kombu repeats a publication: not where it may have been done."""
     channel_errors = (*virtual.Transport.channel_errors, Error)
-    recoverable_channel_errors = virtual.Transport.channel_errors
+    recoverable_channel_errors = (RecoverableChannelError,)
+    """Not what is refused, which a repetition would not change."""
     implements = virtual.Transport.implements.extend(
         asynchronous=True,
         exchange_type=EXCHANGE_TYPES,
@@ -70,11 +75,14 @@ class MqkTransport(virtual.Transport):
         """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, NotAuthorized."""
         options = self.connect_options()
         self._key = tuple(sorted((name, repr(value)) for name, value in options.items()))
-        self._link = self.links.acquire(self._key, lambda: _connect(options))
+        self._link = self.links.acquire(self._key, lambda: _connect(options, self.links))
+        self.inbox = Inbox()
+        self._link.held.on_room(self.inbox.note_room)
         return self
 
     def close_connection(self, connection: object) -> None:
         """Close the channels; what they hold goes back to its queues."""
+        self.inbox.close_all()
         for channel in list(self.channels):
             channel.close()
         if self._loop is not None:
@@ -82,6 +90,8 @@ class MqkTransport(virtual.Transport):
         self.inbox.close_bell()
         link, self._link = self._link, None
         if link is not None and not link.is_inherited:
+            link.held.off_room(self.inbox.note_room)
+            link.end_declarer(id(self))
             self.links.release(self._key, link)
 
     def verify_connection(self, connection: object) -> bool:
@@ -138,6 +148,8 @@ class MqkTransport(virtual.Transport):
         return int(self.client.port or self.default_port)
 
 
-def _connect(options: Mapping[str, Any]) -> adapter.Connection:
+def _connect(options: Mapping[str, Any], links: ProcessLinks) -> adapter.Connection:
     named = {"tls": tls_of(options["tls"])} if "tls" in options else {}
-    return adapter.connect(**{**options, **named})
+    return adapter.connect(
+        **{**options, **named}, on_reconnect=lambda made: links.restore(made.connection)
+    )

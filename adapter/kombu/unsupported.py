@@ -18,9 +18,11 @@ WITH_EFFECT = frozenset(
     {"x-message-ttl", "x-max-length", "x-dead-letter-routing-key", DEAD_LETTER_EXCHANGE}
 )
 """Arguments of a permanent queue."""
-NEEDLESS = frozenset({"x-expires", "x-message-ttl", "x-max-priority"})
+NEEDLESS = frozenset({"x-expires", "x-max-priority"})
 """Arguments that Celery gives its own queues, which are gone with their process; every queue has
 priorities."""
+OF_PUBLICATIONS = frozenset({"mandatory", "confirm_timeout", "timeout"})
+"""Options of a publication that have an effect, or need none: it is confirmed when it returns."""
 OF_KOMBU = frozenset(
     {
         *("max_retries", "interval_start", "interval_step", "interval_max"),
@@ -47,6 +49,15 @@ def check_queue(arguments: Mapping[str, Any], *, is_temporary: bool) -> None:
         raise ChannelError(
             f"NOT_IMPLEMENTED - {DEAD_LETTER_EXCHANGE} {exchange!r}: rejected messages go to a "
             "queue, not to an exchange; name the queue by x-dead-letter-routing-key alone",
+            (50, 10),
+            "Channel.queue_declare",
+            "540",
+        )
+    if "x-message-ttl" in arguments and "x-dead-letter-routing-key" in arguments:
+        raise ChannelError(
+            "NOT_IMPLEMENTED - x-message-ttl with x-dead-letter-routing-key: what expires is gone, "
+            "and not moved to another queue; delay a message by its eta, or declare the queue "
+            "with one of the two",
             (50, 10),
             "Channel.queue_declare",
             "540",
@@ -83,6 +94,30 @@ def check_exchange(kind: str, arguments: Mapping[str, Any]) -> None:
         )
     for name in sorted(arguments):
         tell(f"the argument {name} of an exchange")
+
+
+def check_publication(options: Mapping[str, Any]) -> None:
+    """Log options of a publication that have no effect."""
+    for name in sorted(options.keys() - OF_PUBLICATIONS):
+        if options[name]:
+            tell(f"{name} of a publication")
+
+
+def no_route(exchange: str, key: str) -> ChannelError:
+    """Make the error of a mandatory publication that has reached no queue."""
+    return ChannelError(
+        f"NO_ROUTE - no queue for exchange {exchange!r}, key {key!r}: the message is discarded",
+        (60, 50),
+        "Channel.basic_return",
+        "312",
+    )
+
+
+def no_exchange(exchange: str, method: tuple[int, int], name: str) -> ChannelError:
+    """Make the error of an exchange whose type no program has declared."""
+    return ChannelError(
+        f"NOT_FOUND - no exchange {exchange!r}: declare it, with its type", method, name, "404"
+    )
 
 
 def check_consumer(tag: str, tags: Iterable[str], options: Mapping[str, Any]) -> None:

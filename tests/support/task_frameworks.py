@@ -16,7 +16,8 @@ END_S = 30.0
 
 
 def delete_queues(qm: adapter.Connection) -> None:
-    """Delete all local queues and subscriptions that a test has left."""
+    """Delete all local queues, subscriptions and exchanges that a test has left."""
+    qm.clear_retained("kombu/#")
     for subscription in qm.objects("subscription"):
         qm.delete_object("subscription", subscription.name)
     for queue in qm.queues():

@@ -96,6 +96,21 @@ def test_a_queue_that_was_deleted_is_defined_again(
     assert broker.get_queue_message_counts("default") == (0, 0, 0)
 
 
+def test_the_messages_of_an_alias_are_those_of_its_queue(
+    broker: MqkBroker, qm: adapter.Connection
+) -> None:
+    qm.define_queue("REAL")
+    qm.define_object("alias", "default", target="REAL")
+    try:
+        broker.enqueue(message())
+        assert broker.get_queue_message_counts("default") == (1, 0, 0)
+        broker.flush("default")
+        broker.join("default", timeout=1000)
+        assert qm.queue("REAL").depth() == 0
+    finally:
+        qm.delete_object("alias", "default")
+
+
 def test_join_waits_for_what_is_processed_and_delayed(broker: MqkBroker) -> None:
     done: list[int] = []
 

@@ -83,3 +83,17 @@ def test_the_backout_queue_of_an_alias_is_that_of_its_queue(
 ) -> None:
     operator.define_queue("BAD")
     assert queues.backout_queue(operator, name) == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Q", "Q"), ("A", "Q"), ("NONE", "NONE")])
+def test_an_alias_leads_to_its_queue(
+    operator: adapter.Connection, name: str, expected: str
+) -> None:
+    assert queues.local_name(operator, name) == expected
+
+
+def test_where_an_alias_leads_is_not_told_to_who_may_not_see_it(
+    operator: adapter.Connection, ann: adapter.Connection
+) -> None:
+    operator.set_authority("A", users=["ann"], add=["put", "get"])
+    assert queues.local_name(ann, "A") == "A"

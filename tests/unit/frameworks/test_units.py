@@ -6,7 +6,7 @@ import pytest
 
 import adapter
 from adapter import testing
-from adapter.errors import BackedOut
+from adapter.errors import BackedOut, GetInhibited
 from adapter.frameworks.units import SpareUnit, give_back
 
 
@@ -45,6 +45,32 @@ def test_a_unit_that_met_an_error_is_not_lent_again(qm: adapter.Connection) -> N
         raise BackedOut("the connection was lost")
     with spare.lent() as second:
         assert second is not first
+
+
+class Interrupted(BaseException):
+    """What a signal handler raises."""
+
+
+@pytest.mark.parametrize("error", [GetInhibited, ValueError, Interrupted, KeyboardInterrupt])
+def test_a_unit_that_met_any_exception_is_not_lent_again(
+    qm: adapter.Connection, error: type[BaseException]
+) -> None:
+    """And one that is open still, as after a refusal, is ended: none are left behind."""
+    spare = SpareUnit(qm)
+    units: list[adapter.Unit] = []
+
+    def meet() -> None:
+        with spare.lent() as unit:
+            units.append(unit)
+            qm.get("Q", unit=unit)
+            raise error("it was met")
+
+    with pytest.raises(error):
+        meet()
+    assert not units[0].is_open
+    with spare.lent() as second:
+        assert second is not units[0]
+    assert len(qm.open_units()) == 0
 
 
 @pytest.mark.parametrize("counted", [False, True])

@@ -1,6 +1,7 @@
 """Channels: declaring, publishing, consuming, acknowledging; what kombu's own suite leaves out."""
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from kombu.exceptions import ChannelError
 
 import adapter
-from adapter.errors import BackedOut, CallInProgress, NotAuthorized, QueueInUse
+from adapter.errors import BackedOut, CallInProgress, NotAuthorized, QueueInUse, QueueNotFound
 from adapter.kombu.channel import attributes_of
 from adapter.testing import TestQueueManager
 from tests.support.bad_envelopes import BAD_ENVELOPES, ODD_ENVELOPES
@@ -87,7 +88,84 @@ def test_closing_the_channel_puts_messages_back(
         held[0].ack()
     again = queue(connection.default_channel).get()
     assert (again.payload, again.delivery_info["redelivered"]) == (1, False)
+    connection.default_channel.basic_recover(requeue=True)
+    again = queue(connection.default_channel).get()
+    assert (again.payload, again.delivery_info["redelivered"]) == (1, True)
     again.ack()
+    with pytest.raises(RuntimeError, match="recover"):
+        connection.default_channel.basic_recover()
+
+
+VERBS: dict[str, Callable[[Any], object]] = {
+    "declare": lambda channel: channel.queue_declare("Q"),
+    "declare temporary": lambda channel: channel.queue_declare("T", exclusive=True),
+    "bind": lambda channel: channel.queue_bind("Q", "amq.topic", "k"),
+    "unbind": lambda channel: channel.queue_unbind("Q", "amq.topic", "k"),
+    "delete": lambda channel: channel.queue_delete("Q"),
+    "purge": lambda channel: channel.queue_purge("Q"),
+    "declare exchange": lambda channel: channel.exchange_declare("X", "topic"),
+    "delete exchange": lambda channel: channel.exchange_delete("X"),
+    "publish": lambda channel: kombu.Producer(channel).publish("x", routing_key="Q"),
+    "consume": lambda channel: channel.basic_consume("Q", False, print, "tag"),
+    "get": lambda channel: channel.basic_get("Q"),
+    "get without ack": lambda channel: channel.basic_get("Q", no_ack=True),
+    "recover": lambda channel: channel.basic_recover(requeue=True),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_closed_channel_does_nothing(
+    connection: kombu.Connection, qm: adapter.Connection, verb: str
+) -> None:
+    qm.define_queue("Q")
+    qm.put("Q", "x")
+    connection.connect()
+    channel = connection.channel()
+    channel.close()
+    with pytest.raises(connection.recoverable_connection_errors, match="channel is closed"):
+        VERBS[verb](channel)
+    channel.close()
+    status = qm.queue("Q").status()
+    assert (status.current_depth, status.uncommitted_gets) == (1, 0)
+    assert (status.open_input_count, status.open_output_count) == (0, 0)
+
+
+def test_a_message_without_acknowledgement_may_be_acknowledged_after_the_close(
+    connection: kombu.Connection,
+) -> None:
+    publish(connection, kombu.Queue("Q"), 1)
+    channel = connection.channel()
+    message = channel.basic_get("Q", no_ack=True)
+    channel.close()
+    message.ack()
+
+
+def test_a_mandatory_publication_says_that_it_reaches_no_queue(
+    connection: kombu.Connection, qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = kombu.Producer(connection)
+    qm.define_queue("Q")
+    producer.publish("x", routing_key="Q", mandatory=True, immediate=True, timeout=1)
+    for to in ({"routing_key": "none"}, {"exchange": "none", "routing_key": "k"}):
+        producer.publish("x", **to)
+        with pytest.raises(ChannelError, match="NO_ROUTE - no queue for exchange") as refused:
+            producer.publish("x", mandatory=True, **to)
+        assert refused.value.reply_code == "312"
+    assert [one.getMessage()[:43] for one in caplog.records if "no effect" in one.getMessage()] == [
+        "immediate of a publication has no effect on"
+    ]
+
+
+def test_a_consumer_that_cannot_be_opened_leaves_nothing(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    channel = connection.default_channel
+    with pytest.raises(QueueNotFound):
+        channel.basic_consume("none", False, print, "tag")
+    qm.define_queue("none")
+    channel.basic_consume("none", False, print, "tag")
+    assert qm.queue("none").status().open_input_count == 1
+    channel.basic_cancel("tag")
 
 
 def test_workers_that_are_stopped_raise_no_count_of_what_they_only_fetched(
@@ -252,6 +330,11 @@ def test_no_message_of_another_program_ends_a_consumer(
 def test_arguments_of_rabbitmq_with_an_equivalent_are_attributes() -> None:
     given = {"x-message-ttl": 1500, "x-max-length": 7, "x-max-priority": 10}
     assert attributes_of(given) == {"expiry_cap": 15, "max_depth": 7}
+
+
+@pytest.mark.parametrize(("ttl_ms", "cap"), [(0, 1), (1, 1), (100, 1), (101, 2), (149, 2)])
+def test_no_message_ends_before_its_time(ttl_ms: int, cap: int) -> None:
+    assert attributes_of({"x-message-ttl": ttl_ms}) == {"expiry_cap": cap}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Messages of kombu on a queue: the body as it is, the rest beside it."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -44,7 +45,10 @@ def test_a_task_can_be_selected_by_its_name_and_id() -> None:
     assert (properties["task"], properties["id"]) == ("shop.add", "1")
 
 
-@pytest.mark.parametrize(("given", "put"), [(None, 0), (4, 4), (12, 9), (-1, 0), ("x", 0)])
+@pytest.mark.parametrize(
+    ("given", "put"),
+    [(None, 0), (4, 4), (12, 9), (-1, 0), ("x", 0), (math.inf, 0), (math.nan, 0), (2**70, 9)],
+)
 def test_priorities_are_those_of_the_queue(given: object, put: int) -> None:
     assert put_fields(prepared(priority=given), is_delayed=False)["priority"] == put
 

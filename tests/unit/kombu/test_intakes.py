@@ -1,6 +1,9 @@
 """Intakes wait for many queues at once; no message is taken that nobody is free to have."""
 
+import fcntl
+import resource
 import select
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,7 +11,9 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter.errors import ConnectionClosed
 from adapter.frameworks.units import give_back
+from adapter.kombu import intakes
 from adapter.kombu.intakes import Inbox, Intake, QueueSource, TemporaryQueueSource
 from adapter.kombu.links import ProcessLink
 from tests.support.backlog import until
@@ -181,23 +186,22 @@ def test_what_is_kept_goes_back_when_its_channel_has_no_room_any_more(
     until(lambda: qm.queue("A").depth() == 1)
 
 
-def test_what_is_gone_from_its_queue_waits_for_room(
+def test_what_needs_no_acknowledgement_needs_no_room(
     consumer: Consumer, qm: adapter.Connection
 ) -> None:
+    link = ProcessLink(qm)
+    link.declare_temporary("T")
     consumer.consume("A")
     consumer.consume("B", no_ack=True)
-    consumer.room = 1
-    consumer.inbox.arm_all()
-    until(lambda: waiting(qm, "A") == waiting(qm, "B") == 1)
-    with qm.unit():
-        qm.put("A", "A")
-        qm.put("B", "B")
-    until(lambda: qm.queue("B").depth() == 0)
+    consumer.consume_temporary(link, "T", no_ack=True)
+    consumer.room = 0
+    for name in ("A", "B", "T"):
+        link.put(name, name.encode(), {})
+    assert consumer.inbox.drain(WAIT_S)
     assert consumer.inbox.drain(WAIT_S)
     assert not consumer.inbox.drain(0.0)
-    consumer.room = 2
-    assert consumer.inbox.drain(WAIT_S)
-    assert sorted(consumer.got) == ["A", "B"]
+    assert sorted(consumer.got) == ["B", "T"]
+    assert qm.queue("A").depth() == 1
 
 
 def test_room_that_another_thread_makes_ends_the_wait(
@@ -283,13 +287,112 @@ def test_without_acknowledgements_messages_are_gone(
     assert (qm.queue("A").status().uncommitted_gets, link.depth("T")) == (0, 0)
 
 
-def test_what_an_intake_meets_is_raised(consumer: Consumer, qm: adapter.Connection) -> None:
+def test_what_an_intake_meets_is_raised(
+    consumer: Consumer, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     intake = consumer.consume("A")
+
+    def meet(*_: Any) -> None:
+        raise adapter.QueueFull("met")
+
+    monkeypatch.setattr(intake.source, "get", meet)
     intake.arm()
-    until(lambda: waiting(qm, "A") == 1)
-    qm.alter_queue("A", inhibit_get=True)
-    with pytest.raises(adapter.GetInhibited):
+    with pytest.raises(adapter.QueueFull):
         consumer.inbox.drain(WAIT_S)
+
+
+@pytest.mark.parametrize("no_ack", [False, True])
+def test_a_queue_whose_gets_are_inhibited_is_waited_for(
+    consumer: Consumer,
+    qm: adapter.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    no_ack: bool,
+) -> None:
+    monkeypatch.setattr(intakes, "INHIBITED_S", 0.02)
+    consumer.consume("A", no_ack=no_ack)
+    assert not consumer.inbox.drain(0.05)
+    qm.put("A", "hello")
+    assert consumer.inbox.drain(WAIT_S)
+    qm.alter_queue("A", inhibit_get=True)
+    qm.put("A", "later")
+    units = len(qm.open_units())
+    assert not consumer.inbox.drain(0.2)
+    assert len(qm.open_units()) <= units
+    assert [one.getMessage()[:19] for one in caplog.records] == ["waiting for queue A"]
+    qm.alter_queue("A", inhibit_get=False)
+    assert consumer.inbox.drain(WAIT_S)
+    assert consumer.got == ["hello", "later"]
+
+
+def test_a_backlog_of_one_queue_holds_up_no_other(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    """Of permanent and temporary queues, with a backlog on either."""
+    link = ProcessLink(qm)
+    kinds = {"A": "stays", "B": "stays", "S": "goes", "T": "goes"}
+    for name, kind in kinds.items():
+        if kind == "goes":
+            link.declare_temporary(name)
+            consumer.consume_temporary(link, name, no_ack=True)
+        else:
+            consumer.consume(name, no_ack=True)
+    for backlog in kinds:
+        consumer.got.clear()
+        for _ in range(60):
+            link.put(backlog, backlog.encode(), {})
+        for name in kinds.keys() - {backlog}:
+            link.put(name, name.encode(), {})
+        while len(consumer.got) < 63:
+            assert consumer.inbox.drain(WAIT_S)
+        first = {name: consumer.got.index(name) for name in kinds}
+        assert max(first.values()) < 40, (backlog, first)
+
+
+@pytest.mark.parametrize("queues", [(), ("A",), ("A", "B")])
+def test_closing_it_ends_every_wait(consumer: Consumer, queues: tuple[str, ...]) -> None:
+    for queue in queues:
+        consumer.consume(queue)
+    met: list[BaseException] = []
+
+    def drain() -> None:
+        try:
+            consumer.inbox.drain(None)
+        except ConnectionClosed as error:
+            met.append(error)
+
+    drained = threading.Thread(target=drain)
+    drained.start()
+    drained.join(0.05)
+    assert drained.is_alive()
+    consumer.inbox.close_all()
+    drained.join(WAIT_S)
+    assert len(met) == 1
+    with pytest.raises(ConnectionClosed):
+        consumer.inbox.drain(0.0)
+
+
+def test_a_descriptor_may_have_any_number(consumer: Consumer) -> None:
+    inbox = consumer.inbox
+    inbox.bell()
+    assert inbox._bell is not None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    try:
+        number = fcntl.fcntl(inbox._bell[0], fcntl.F_DUPFD, 2000)
+        with socket.socket(fileno=number) as high:
+            inbox._bell[0].close()
+            inbox._bell = high, inbox._bell[1]
+            for _ in range(3):
+                inbox.ring()
+            inbox.silence()
+            with pytest.raises(BlockingIOError):
+                high.recv(1)
+            inbox.ring()
+            assert high.recv(9) == b"\0"
+            inbox.close_bell()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_bell_rings_until_it_is_silenced(consumer: Consumer, qm: adapter.Connection) -> None:

@@ -18,7 +18,8 @@ from adapter.errors import (
     QueueNotFound,
 )
 from adapter.kombu.intakes import TemporaryQueueSource
-from adapter.kombu.links import Binding, ProcessLink, ProcessLinks
+from adapter.kombu.links import ProcessLink, ProcessLinks
+from adapter.kombu.temporary import Binding
 from adapter.testing import TestQueueManager
 
 
@@ -308,6 +309,76 @@ def test_transports_with_the_same_parameters_share_a_connection(
     assert not again.qm.is_closed
     links.release("one", again)
     links.release("two", other)
+
+
+def test_a_queue_manager_that_does_not_answer_holds_up_only_those_who_want_it(
+    manager: TestQueueManager,
+) -> None:
+    links = ProcessLinks()
+    answers = threading.Event()
+
+    def connect_slowly() -> adapter.Connection:
+        assert answers.wait(20)
+        return manager.connect()
+
+    with ThreadPoolExecutor(2) as threads:
+        slow = [threads.submit(links.acquire, "slow", connect_slowly) for _ in range(2)]
+        for _ in range(2):
+            links.release("one", links.acquire("one", manager.connect))
+        assert not any(one.done() for one in slow)
+        answers.set()
+        first, second = (one.result(20) for one in slow)
+    assert first is second
+    links.release("slow", first)
+    links.release("slow", second)
+    assert first.qm.is_closed
+
+
+def test_an_alias_has_the_messages_of_its_target(link: ProcessLink, qm: adapter.Connection) -> None:
+    qm.define_queue("REAL")
+    qm.define_object("alias", "A", target="REAL")
+    for _ in range(3):
+        assert put(link, "A")
+    assert link.depth("A") == 3
+    with pytest.raises(ChannelError, match="'A' is an alias of another"):
+        link.delete("A")
+    assert link.purge("A") == 3
+    assert (link.depth("A"), qm.queue("REAL").depth()) == (0, 0)
+    qm.delete_object("alias", "A")
+    assert link.delete("A") == 0
+
+
+def test_a_message_for_the_empty_name_reaches_no_queue(link: ProcessLink) -> None:
+    assert not put(link, "")
+
+
+def test_an_exclusive_queue_is_gone_with_its_declarers(link: ProcessLink) -> None:
+    link.declare_temporary("one", declarer=1)
+    for declarer in (1, 2):
+        link.declare_temporary("both", declarer=declarer)
+    link.declare_temporary("auto-delete", declarer=1)
+    link.declare_temporary("auto-delete")
+    link.declare_temporary("consumed", declarer=1)
+    consumed = link.consume_temporary("consumed")
+    assert consumed is not None
+    link.end_declarer(1)
+    there = [name for name in ("one", "both", "auto-delete", "consumed") if link.has(name)]
+    assert there == ["both", "auto-delete", "consumed"]
+    link.end_declarer(2)
+    assert not put(link, "both")
+    link.end_consumer(consumed)
+    assert not put(link, "consumed")
+
+
+def test_a_consumer_of_a_deleted_queue_is_none_of_the_next_one(link: ProcessLink) -> None:
+    link.declare_temporary("mine")
+    former = link.consume_temporary("mine")
+    link.drop_temporary("mine")
+    link.declare_temporary("mine")
+    assert link.consume_temporary("mine") is not former
+    assert former is not None
+    link.end_consumer(former)
+    assert put(link, "mine")
 
 
 def test_a_closed_connection_is_replaced(manager: TestQueueManager) -> None:

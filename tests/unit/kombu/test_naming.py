@@ -1,12 +1,16 @@
 """Exchanges and keys as topics: a binding matches what AMQP says, and nothing else."""
 
+from collections.abc import Callable
+
 import pytest
 
+from adapter.errors import InvalidOption
 from adapter.kombu.naming import (
     binding_topic,
     bindings_of,
     publication_topic,
     subscription_name,
+    type_topic,
 )
 
 
@@ -41,3 +45,23 @@ def test_the_name_of_a_binding_has_no_ambiguous_blank() -> None:
     assert name == "kombu Q my%20exchange a%20b"
     assert name.startswith(bindings_of("Q"))
     assert not name.startswith(bindings_of("my%20exchange"))
+
+
+def test_the_type_of_an_exchange_is_retained_beside_all_exchanges() -> None:
+    assert type_topic("a/b") == "kombu/!/a%2Fb"
+    assert publication_topic("!", "k") == "kombu/%21/k"
+    assert binding_topic("!", "fanout", "") == "kombu/%21/#"
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    bad = "a\ud800"
+    makers: list[Callable[[], str]] = [
+        lambda: publication_topic(bad, "k"),
+        lambda: publication_topic("x", bad),
+        lambda: binding_topic("x", "topic", f"*.{bad}"),
+        lambda: subscription_name("Q", "x", bad),
+        lambda: type_topic(bad),
+    ]
+    for make in makers:
+        with pytest.raises(InvalidOption, match="half of a surrogate pair"):
+            make()

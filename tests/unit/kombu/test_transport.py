@@ -1,13 +1,24 @@
 """Connections: their URLs and options, errors, and event loops."""
 
 import select
+import threading
+from contextlib import nullcontext, suppress
+from typing import Any
 
 import kombu
 import pytest
 from kombu.asynchronous.hub import Hub
+from kombu.exceptions import ChannelError
 
 import adapter
-from adapter.errors import NotAuthorized, QueueManagerNotAvailable, WrongQueueManager
+from adapter.errors import (
+    ConnectionBroken,
+    ConnectionClosed,
+    InDoubt,
+    NotAuthorized,
+    QueueManagerNotAvailable,
+    WrongQueueManager,
+)
 from adapter.kombu import MqkTransport
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
@@ -73,6 +84,91 @@ def test_a_lost_connection_is_raised_and_made_again(url: str, manager: TestQueue
         kombu.Producer(connection).publish(7, routing_key="Q")
         connection.drain_events(timeout=10)
     assert got == [7]
+
+
+@pytest.mark.parametrize("exchange", ["", "shop"])
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_publication_that_may_have_been_done_is_not_repeated(
+    url: str,
+    qm: adapter.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    exchange: str,
+    is_done: bool,
+) -> None:
+    """kombu repeats what failed, unless it is not known whether it has failed."""
+    calls: list[str] = []
+    for verb in ("put", "publish"):
+        real = getattr(adapter.Connection, verb)
+
+        def lose_reply(*given: Any, real: Any = real, **fields: Any) -> Any:
+            calls.append(given[1])
+            if is_done:
+                real(*given, **fields)
+                raise InDoubt("no reply")
+            if len(calls) == 1:
+                raise ConnectionBroken("nothing was done")
+            return real(*given, **fields)
+
+        monkeypatch.setattr(adapter.Connection, verb, lose_reply)
+    with kombu.Connection(url) as connection:
+        queue = kombu.Queue("Q", kombu.Exchange("shop"), "Q")
+        with suppress(InDoubt, ConnectionBroken):
+            queue(connection.default_channel).declare()  # it keeps the type of its exchange
+        queue(connection.default_channel).declare()
+        calls.clear()
+        producer = kombu.Producer(connection)
+        policy = {"max_retries": 3, "interval_start": 0, "interval_step": 0}
+        with pytest.raises(InDoubt) if is_done else nullcontext():
+            producer.publish(
+                "x", exchange=exchange, routing_key="Q", retry=True, retry_policy=policy
+            )
+    assert (len(calls), qm.queue("Q").depth()) == (1 if is_done else 2, 1)
+
+
+def test_what_is_refused_is_not_repeated(connection: kombu.Connection) -> None:
+    """A retry without a policy would never end."""
+    producer = kombu.Producer(connection)
+    bad = kombu.Queue("Q", queue_arguments={"x-message-ttl": -1})
+    for fields in ({"mandatory": True}, {"declare": [bad]}):
+        with pytest.raises(ChannelError):
+            producer.publish("x", routing_key="none", retry=True, **fields)
+
+
+@pytest.mark.parametrize("wait", ["drain_events", "SimpleQueue"])
+def test_a_connection_that_another_thread_closes_ends_waits(url: str, wait: str) -> None:
+    connection = kombu.Connection(url)
+    connection.default_channel.basic_consume(
+        connection.default_channel.queue_declare("Q").queue, False, print, "tag"
+    )
+    simple = connection.SimpleQueue("S")
+    met: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            connection.drain_events() if wait == "drain_events" else simple.get(block=True)
+        except connection.recoverable_connection_errors as error:
+            met.append(error)
+
+    waits = threading.Thread(target=run, daemon=True)
+    waits.start()
+    waits.join(0.1)
+    assert waits.is_alive()
+    connection.close()
+    waits.join(20)
+    assert [type(one) for one in met] == [ConnectionClosed]
+
+
+def test_exclusive_queues_are_gone_with_their_connection(url: str, qm: adapter.Connection) -> None:
+    with kombu.Connection(url) as stays:
+        stays.default_channel.queue_declare("auto-delete", auto_delete=True)
+        for number in range(5):
+            with kombu.Connection(url) as goes:
+                goes.default_channel.queue_declare(f"reply-{number}", exclusive=True)
+                goes.default_channel.queue_declare("auto-delete", auto_delete=True)
+        there = [stays.transport.link.has(f"reply-{number}") for number in range(5)]
+        assert there == [False] * 5
+        assert stays.transport.link.has("auto-delete")
+        assert len(qm.queues("SYSTEM.MANAGED.*", system=True)) == 1
 
 
 def test_a_closed_connection_leaves_nothing_behind(url: str, qm: adapter.Connection) -> None:

@@ -31,12 +31,29 @@ def test_a_dead_letter_exchange_is_refused(connection: kombu.Connection) -> None
     kombu.Queue("Q", queue_arguments=arguments)(connection.default_channel).declare()
 
 
+@pytest.mark.parametrize("options", [{}, {"exclusive": True}, {"auto_delete": True}])
+@pytest.mark.parametrize("exchange", [{}, {"x-dead-letter-exchange": ""}])
+def test_a_queue_whose_messages_should_move_when_they_expire_is_refused(
+    connection: kombu.Connection, options: dict[str, Any], exchange: dict[str, Any]
+) -> None:
+    arguments = {"x-message-ttl": 300, "x-dead-letter-routing-key": "work", **exchange}
+    queue = kombu.Queue("wait", queue_arguments=arguments, **options)
+    with pytest.raises(ChannelError, match="what expires is gone") as refused:
+        queue(connection.default_channel).declare()
+    assert refused.value.reply_code == "540"
+    assert not connection.transport.link.has("wait")
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({"queue_arguments": {"x-overflow": "drop-head"}}, ["the argument x-overflow of a queue"]),
         ({"max_length": 5, "message_ttl": 5, "expires": 5, "max_priority": 9}, []),
-        ({"exclusive": True, "message_ttl": 5, "expires": 5}, []),
+        ({"exclusive": True, "expires": 5}, []),
+        (
+            {"auto_delete": True, "message_ttl": 5},
+            ["the argument x-message-ttl of a temporary queue"],
+        ),
         ({"exclusive": True, "max_length": 5}, ["the argument x-max-length of a temporary queue"]),
     ],
 )

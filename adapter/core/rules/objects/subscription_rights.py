@@ -26,9 +26,11 @@ EITHER: Final = a.SUBSCRIBE | a.RESUME
 
 
 def define(qm: QueueManager, asker: Asker, command: c.DefineObject) -> None:
-    """DEFINE SUB; with replace, of one that exists, ALTER SUB."""
-    known = qm.topics.named.get(command.name)
-    if known is not None:
+    """DEFINE SUB; with replace, of one that exists, ALTER SUB.
+
+    Without replace nothing of one that exists is changed: who may make it is told that it is there.
+    """
+    if command.replace and command.name in qm.topics.named:
         alter(qm, asker, command)
         return
     given, default = command.attributes, SubscriptionAttributes().topic_object

@@ -7,7 +7,8 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import commands as c
 from adapter.core.contract.authorities import bits_of
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.results import Subscribed
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused, Subscribed
 from adapter.core.mq_layouts import dead_letter
 from tests.support.authorities import checked, is_denied, operator, user
 from tests.support.core import Client
@@ -73,6 +74,20 @@ def test_sub_and_resume_give_nothing_of_others(command: c.Command) -> None:
     administered(client)
     user(client, "eve")
     assert is_denied(client, command)
+
+
+def test_who_may_make_one_is_told_that_it_is_there() -> None:
+    """As programs do that make what they need: nothing of it is changed."""
+    client = site()
+    administered(client)
+    user(client, "eve")
+    same = {"topic_string": "news", "destination": "EVE.Q"}
+    told = client.do(c.DefineObject("subscription", "S", same))
+    assert isinstance(told, Refused)
+    assert told.reason is Reason.SUBSCRIPTION_EXISTS
+    assert client.core.qm.topics.named["S"].destination == "SECRET"
+    for other in ({**same, "topic_string": "other"}, {**same, "destination": "SECRET"}):
+        assert is_denied(client, c.DefineObject("subscription", "S", other))
 
 
 def test_one_that_is_resumed_without_its_queue_is_not_removed_by_others() -> None:

@@ -134,6 +134,13 @@ class WorkBooks(UnitBooks):
         return self._retries.put_again(self, self._source, self.messages[0], error)
 
     @property
+    def was_ended_inside(self) -> bool:
+        """Whether the program has committed it or backed it out: what it raises behind that changes
+        nothing any more.
+        """
+        return not self._is_unended
+
+    @property
     def _is_unended(self) -> bool:
         return self._state is UnitState.ACTIVE or self._state in GONE
 

@@ -134,13 +134,6 @@ class WorkBooks(UnitBooks):
         return self._retries.put_again(self, self._source, self.messages[0], error)
 
     @property
-    def was_ended_inside(self) -> bool:
-        """Whether the program has committed it or backed it out: what it raises behind that changes
-        nothing any more.
-        """
-        return not self._is_unended
-
-    @property
     def _is_unended(self) -> bool:
         return self._state is UnitState.ACTIVE or self._state in GONE
 
@@ -162,6 +155,13 @@ class WorkBooks(UnitBooks):
                 exc_info=error,
             )
         return True
+
+
+def has_ended_itself(work: WorkBooks) -> bool:
+    """Whether the program has committed a unit, or backed it out: an error behind that changes
+    nothing any more.
+    """
+    return not work._is_unended
 
 
 class Work(WorkBooks, ProducingUnit):

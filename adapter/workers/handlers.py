@@ -18,7 +18,7 @@ from typing import Any
 from adapter.aio import connection as aio
 from adapter.client.connection import Connection
 from adapter.client.message import Message
-from adapter.client.work import WorkBooks
+from adapter.client.work import WorkBooks, has_ended_itself
 from adapter.connection.channel.arguments import shown_error
 from adapter.errors import InvalidOption
 
@@ -134,7 +134,7 @@ def failed_behind(unit: WorkBooks, error: Exception) -> bool:
 
     What the unit did stays, and the loop goes on.
     """
-    if not unit.was_ended_inside:
+    if not has_ended_itself(unit):
         return False
     unit.failed, unit.error = True, error
     log.warning(

@@ -62,7 +62,7 @@ class State(Struct):
         return self.well == self.processes and not self.is_stopping
 
 
-class Visit(Struct):
+class PartialRequest(Struct):
     """A connection whose request is not complete. until_s: when it is closed."""
 
     until_s: float
@@ -92,7 +92,7 @@ class WorkerHealth:
         self._selector = selector
         self._state = state
         self._told_s = float("-inf")
-        self._visits: dict[socket.socket, Visit] = {}
+        self._visits: dict[socket.socket, PartialRequest] = {}
         """The oldest first."""
         self._listener: socket.socket | None = None
         self._full_until_s = float("inf")  # when connections are accepted again
@@ -152,7 +152,7 @@ class WorkerHealth:
         visit.setblocking(False)
         while len(self._visits) >= VISITS_MAX:
             self._drop(next(iter(self._visits)))
-        self._visits[visit] = Visit(time.monotonic() + VISIT_S)
+        self._visits[visit] = PartialRequest(time.monotonic() + VISIT_S)
         self._selector.register(visit, selectors.EVENT_READ, lambda: self._hear(visit))
 
     def _hear(self, connection: socket.socket) -> None:

@@ -131,7 +131,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "workers": "aio connection.channel client errors host.watched",
         # Adapters for frameworks are client programs: they use the front door only. What they share
         # puts on what others have put, as all forwarding programs of ours do.
-        "frameworks": "adapter client.acting core.mq_layouts.dead_letter errors",
+        "frameworks": "adapter client.acting client.options core.mq_layouts.dead_letter errors",
         "kombu": "adapter errors frameworks",
         "dramatiq": "adapter errors frameworks",
         "mqi": (

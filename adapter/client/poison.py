@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.client.aside import put_aside
+from adapter.client.aside import leads_to, put_aside
 from adapter.client.message import Message
 from adapter.client.unit_steps import UnitEnd, UnitSteps, commit_aside, describe_queue
 from adapter.connection.channel.unit import UnitBooks
@@ -49,6 +49,9 @@ def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str |
     if verdict.problem:
         yield UnitEnd.BACKOUT
         raise BackoutThresholdReached(verdict.problem, name)
+    if (yield from leads_to(unit.channel, verdict.target, name)):
+        yield UnitEnd.BACKOUT
+        raise BackoutThresholdReached(verdict.circle, name)
     told = explain(message.properties, name, message.backout_count)
     put = put_aside(unit, verdict.target, message, properties=told)
     problem = yield from commit_aside(put)
@@ -72,6 +75,14 @@ class Judgement(Struct, frozen=True):
     happened: str
     target: str
     problem: str = ""
+
+    @property
+    def circle(self) -> str:
+        """Say that it would come back, and its backouts be counted from 0 again."""
+        return (
+            f"{self.happened}stays there, because its backout_requeue_queue {self.target} is that "
+            "queue itself: name another one, or set backout_threshold to 0"
+        )
 
     def failure(self, error: Error) -> str:
         """Say that it could not be moved."""

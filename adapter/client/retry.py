@@ -21,13 +21,12 @@ from __future__ import annotations
 import logging
 import random
 import time
-from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.client.aside import put_aside
+from adapter.client.aside import leads_to, put_aside
 from adapter.client.conversion import incoming
 from adapter.client.message import Message
 from adapter.client.unit_steps import (
@@ -40,10 +39,9 @@ from adapter.client.unit_steps import (
 )
 from adapter.connection.channel import arguments as a
 from adapter.connection.channel.books import ChannelBooks
-from adapter.connection.channel.requests import FROM_START, Handle, open_request
+from adapter.connection.channel.requests import Handle
 from adapter.connection.channel.unit import UnitBooks
 from adapter.connection.channel.verbs import (
-    close_request,
     dead_letter_answer,
     dead_letter_question,
     get_request,
@@ -52,7 +50,7 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import PROPERTIES_MAX, Property, with_properties
-from adapter.core.contract.results import Done, Messages, Objects, Opened
+from adapter.core.contract.results import Messages, Objects
 from adapter.core.mq_layouts.dead_letter import DeadLetter, made_at
 from adapter.errors import (
     BackedOut,
@@ -311,13 +309,13 @@ class Retries:
         target = self._policy.then or (yield from _backout_queue(source.queue))
         more = {backout.REASON: backout.RETRIES_USED_UP, backout.QUEUE: source.queue}
         properties = message.properties if told is None else with_properties(told, more)
-        if target and not (yield from self._leads_to(source, target)):
+        if target and not (yield from leads_to(self._channel, target, source.queue)):
             problem = yield from self._offer(unit, target, message, properties, 0)
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
         dead = yield from _dead_letter_queue(self._channel)
-        if dead in ("", target) or (yield from self._leads_to(source, dead)):
+        if dead in ("", target) or (yield from leads_to(self._channel, dead, source.queue)):
             return ""
         header = self._header(source)
         try:
@@ -329,19 +327,6 @@ class Retries:
             log.warning("the dead-letter queue does not take a message that failed: %s", problem)
             return ""
         return dead
-
-    def _leads_to(self, source: GotFrom, target: str) -> UnitSteps[bool]:
-        """Whether a name is that of the queue that messages came from, perhaps as its alias: there
-        what has failed would come back at once.
-        """
-        if target == source.queue:
-            return True
-        handle = self._channel.new_handle(target, c.OUTPUT | c.EXISTING)
-        opening, closing = open_request(handle, FROM_START), close_request(handle)
-        with suppress(Error):  # that the put to it says
-            yield Exchange([opening, closing], closing, Done, opening, is_inside=False)
-        opened = opening.answer
-        return isinstance(opened, Opened) and not opened.is_topic and opened.queue == source.queue
 
     def _header(self, source: GotFrom) -> DeadLetter:
         return made_at(

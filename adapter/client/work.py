@@ -157,6 +157,13 @@ class WorkBooks(UnitBooks):
         return True
 
 
+def has_ended_itself(work: WorkBooks) -> bool:
+    """Whether the program has committed a unit, or backed it out: an error behind that changes
+    nothing any more.
+    """
+    return not work._is_unended
+
+
 class Work(WorkBooks, ProducingUnit):
     """A unit that has got messages, as a loop shows it."""
 

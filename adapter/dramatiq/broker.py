@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from dramatiq import Broker, Message, Middleware
 from dramatiq.common import q_name, xq_name
-from dramatiq.errors import QueueJoinTimeout
+from dramatiq.errors import ActorNotFound, QueueJoinTimeout
 
 import adapter
 from adapter.dramatiq.connection import ProcessConnection, in_dramatiqs_names
 from adapter.dramatiq.consumer import MqkConsumer
 from adapter.errors import QueueNotFound
 from adapter.frameworks import names, queues
+from adapter.frameworks.options import as_kept_s, check_connecting, check_put
 
 ResultT = TypeVar("ResultT")
 
@@ -42,19 +45,31 @@ class MqkBroker(Broker):
         *,
         address: str = "127.0.0.1:1414",
         middleware: list[Middleware] | None = None,
-        dead_message_ttl_s: float = DEAD_MESSAGE_TTL_S,
+        dead_message_ttl_s: float | None = DEAD_MESSAGE_TTL_S,
         **options: Any,
     ) -> None:
         """address: of the queue manager, see adapter.connect(); options: its further arguments.
 
-        dead_message_ttl_s: how long dead letters are kept.
+        dead_message_ttl_s: how long dead letters are kept; None: without end.
         The broker connects when it is first used, once in each process.
+        Raises InvalidOption.
         """
+        connecting = {"address": address, **options}
+        check_connecting(connecting)
         super().__init__(middleware=middleware)
         self.queues: set[str] = set()
         self.dead_message_ttl_s = dead_message_ttl_s
-        self._connections = ProcessConnection({"address": address, **options})
+        self._connections = ProcessConnection(connecting)
         self._defined: set[str] = set()
+
+    @property
+    def dead_message_ttl_s(self) -> float | None:
+        """How long dead letters are kept, in seconds; None: without end."""
+        return self._dead_message_ttl_s
+
+    @dead_message_ttl_s.setter
+    def dead_message_ttl_s(self, seconds: float | None) -> None:
+        self._dead_message_ttl_s = as_kept_s("dead_message_ttl_s", seconds)
 
     @property
     def actor_options(self) -> set[str]:
@@ -90,23 +105,32 @@ class MqkBroker(Broker):
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
         """Put a message on its queue; it is durable when this returns.
 
-        delay: in milliseconds, for which the queue manager keeps the message.
-        Raises ConnectionClosed if the queue manager is not to be reached.
+        delay: in milliseconds, for which the queue manager keeps the message; below 0 as 0.
+        Raises ConnectionClosed if the queue manager is not to be reached, InvalidValue and
+        InvalidType for what no message may have.
         """
         name = q_name(message.queue_name)
         self.declare_queue(name)
+        check_put(self._fields(message, delay))  # before middleware hears of the message
         self.emit_before("enqueue", message, delay)
-        fields: dict[str, Any] = {
-            "priority": message.options.get("broker_priority"),
-            "properties": {"actor": message.actor_name, "id": message.message_id},
-        }
-        if delay:
-            fields["deliver_after"] = delay / 1000
+        fields = self._fields(message, delay)  # again: middleware may have changed its options
         with in_dramatiqs_names():
             to, body = names.queue_name(name), message.encode()
             self._on(name, lambda: self.connection.put(to, body, **fields))
         self.emit_after("enqueue", message, delay)
         return message
+
+    def _fields(self, message: Message[Any], delay: int | None) -> dict[str, Any]:
+        """Return the fields of the put of a message: its options come before those of its actor."""
+        options: dict[str, Any] = {}
+        with suppress(ActorNotFound):  # a program may send to actors that it does not have
+            options = self.get_actor(message.actor_name).options
+        priority = message.options.get("broker_priority", options.get("broker_priority"))
+        return {
+            "priority": priority,
+            "properties": {"actor": message.actor_name, "id": message.message_id},
+            "deliver_after": max(delay, 0) / 1000 if delay else None,
+        }
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 5000) -> MqkConsumer:
         """Return an iterator over the messages of a queue.
@@ -116,10 +140,15 @@ class MqkBroker(Broker):
         """
         name = q_name(queue_name)
         with in_dramatiqs_names():
-            self._defined.discard(name)  # the consumer before this one may have lost its queue
-            self._define(name)
-            ttl_s = self.dead_message_ttl_s
-            return MqkConsumer(self.connection, name, prefetch, timeout / 1000, ttl_s)
+            self._define_again(name)  # the consumer before this one may have lost its queue
+            return MqkConsumer(
+                self.connection,
+                name,
+                prefetch,
+                timeout / 1000,
+                self.dead_message_ttl_s,
+                partial(self._define_again, name),
+            )
 
     def get_queue_message_counts(self, queue_name: str) -> tuple[int, int, int]:
         """Return how many messages of a queue wait or are processed, are delayed, are dead."""
@@ -138,7 +167,7 @@ class MqkBroker(Broker):
 
     def flush_all(self) -> None:
         """Discard the messages of all queues that were declared on this broker."""
-        for name in self.queues:
+        for name in self.get_declared_queues():  # a copy: other threads may declare some
             self.flush(name)
 
     def join(self, queue_name: str, *, interval: int = 100, timeout: int | None = None) -> None:
@@ -157,10 +186,14 @@ class MqkBroker(Broker):
         self._define(queue)
         try:
             return act()
-        except QueueNotFound:  # it was deleted since this process has defined it
-            self._defined.discard(queue)
-            self._define(queue)
+        except QueueNotFound:
+            self._define_again(queue)
             return act()
+
+    def _define_again(self, queue: str) -> None:
+        """Define a queue that may have been deleted since this process has defined it."""
+        self._defined.discard(queue)
+        self._define(queue)
 
     def _define(self, queue: str) -> None:
         """Define a queue and that of its dead letters, once a process."""

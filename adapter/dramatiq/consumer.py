@@ -6,7 +6,7 @@ This module does not know how messages are put.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,8 +61,10 @@ class MqkConsumer(Consumer):
         queue: str,
         prefetch: int,
         timeout_s: float,
-        dead_message_ttl_s: float,
+        dead_message_ttl_s: float | None,
+        define: Callable[[], None] | None = None,
     ) -> None:
+        """define: defines the queue and that of its dead letters, if one was deleted."""
         self.logger = get_logger(__name__, type(self))  # type: ignore[no-untyped-call]
         self._qm = qm
         self._queue = qm.queue(queue_name(queue))
@@ -70,6 +72,7 @@ class MqkConsumer(Consumer):
         self._prefetch = prefetch
         self._timeout_s = timeout_s
         self._dead_message_ttl_s = dead_message_ttl_s
+        self._define = define
         self._spare = SpareUnit(qm)
         self._changed = threading.Condition()
         self._held = 0
@@ -132,6 +135,7 @@ class MqkConsumer(Consumer):
             got,
             self._queue.name,
             self._dead_letters,
+            define=self._define,
             expiry_s=self._dead_message_ttl_s,
         )
 

@@ -1,24 +1,28 @@
 """Messages that a worker has rejected: where they go, and what becomes of those not taken there.
 
-A rejected message must not come again, whatever its queue says: its task would be executed without
-end. So it goes to the queue that is meant for it; else, with the reason, to the dead-letter queue
-of the queue manager; and is discarded where neither takes it, as AMQP has it, with a line in the
-log. This module does not know how a framework names its queues.
+A rejected message must not come again, whatever its queue says, and by whatever name: its task
+would be executed without end. So it goes to the queue that is meant for it; else, with the reason,
+to the dead-letter queue of the queue manager; and is discarded where neither takes it, as AMQP has
+it, with a line in the log. This module does not know how a framework names its queues.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import adapter
-from adapter.client.acting import put_on
+from adapter.client.acting import comes_back, local_source, put_on
 from adapter.core.mq_layouts.dead_letter import made_at
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, QueueNotFound
+from adapter.frameworks.options import check_put
+from adapter.frameworks.units import give_back
 
 LOST = (BackedOut, ConnectionBroken, InDoubt)
 """The unit is gone, and the message back on its queue or about to be."""
+
 APPLICATION_TYPE = 6
 """MQAT_UNIX: what our own programs are."""
 
@@ -31,14 +35,25 @@ def end_rejected(
     message: adapter.Message,
     source: str,
     target: str,
+    *,
+    define: Callable[[], None] | None = None,
     **fields: Any,
 ) -> None:
     """Move a message to the queue that is meant for what is rejected, and commit its unit.
 
-    source: the queue that the message was got from. target: "": none, it is discarded. fields: of
-    the put to target that are others than the message's. Raises what LOST says.
+    source: the queue that the message was got from. target: "": none, it is discarded. define:
+    defines the target if it does not exist, for a second attempt. fields: of the put to target that
+    are others than the message's. Raises what LOST says; and for fields that no put takes
+    InvalidValue or InvalidType, when the message is back in its place.
     """
+    try:
+        check_put(fields)  # a mistake of the caller is no refusal of the target
+    except Error:
+        give_back(unit, counted=False)
+        raise
     problem = _problem_with(qm, unit, message, source, target, fields) if target else None
+    if isinstance(problem, QueueNotFound) and define is not None and _is_defined(define):
+        problem = _problem_with(qm, unit, message, source, target, fields)
     if problem is not None:
         end_undeliverable(qm, unit, message, source, target, problem)
     else:
@@ -71,6 +86,17 @@ def end_undeliverable(
     unit.commit()
 
 
+def _is_defined(define: Callable[[], None]) -> bool:
+    try:
+        define()
+    except LOST:
+        raise
+    except Error as error:
+        log.warning("a queue for rejected messages cannot be defined: %s", error)
+        return False
+    return True
+
+
 def _problem_with(
     qm: adapter.Connection,
     unit: adapter.Unit,
@@ -80,10 +106,13 @@ def _problem_with(
     fields: dict[str, Any],
 ) -> Error | None:
     """Put a message on a queue, in its unit; return why that is not possible, None if it was."""
+    circle = Error(f"queue {target} is the queue that rejects it", target)
     if target == source:
-        return Error(f"queue {target} is the queue that rejects it", target)
+        return circle
     fields = {"deliver_after": None, "deliver_at": None, **fields}
     try:
+        if comes_back(qm, local_source(qm, source), target, message):
+            return circle
         put_on(qm, target, message, unit=unit, **fields)
     except LOST:
         raise

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from adapter import errors
+from adapter.client.acting import comes_back
 from adapter.client.browse import BrowsedMessage
 from adapter.client.connection import Connection
 from adapter.client.forwarding import as_it_was_put
@@ -224,24 +225,18 @@ class DeadLetterHandler:
         target, manager = _target(rule, message)
         if not target:
             raise CannotForward(f"it names no queue for {rule.forward_queue or 'a retry'}")
-        is_here = manager in ("", self._qm.name)
-        if is_here and self._is_circle(target):
+        manager = "" if manager == self._qm.name else manager
+        source = meant_by(self._queue, "browse")
+        if comes_back(self._qm, source, target, message, manager):
             raise CannotForward(f"it would be put on {self.queue} again, in an endless loop")
-        return self._move(rule, message, target, "" if is_here else manager)
-
-    def _is_circle(self, target: str) -> bool:
-        """Whether a queue is the dead-letter queue itself, by its name or as an alias of it."""
-        if target == self.queue:
-            return True
-        with self._qm.queue(target) as to:
-            return meant_by(to, "output") == self.queue
+        return self._move(rule, message, target, manager)
 
     def _move(
         self, rule: DeadLetterRule, message: BrowsedMessage, target: str, manager: str
     ) -> bool:
         """Put it on another queue and take it off this one, in one unit.
 
-        manager: the queue manager of that queue, if it is not this one: it is sent there.
+        manager: the queue manager of that queue, if it is not this one, or an alias of one.
 
         The put comes first: if it is refused, nothing was got, and no backout is counted.
         """

@@ -179,7 +179,7 @@ class TriggerMonitor:
             message = self._queue.get(timeout=timeout_s, unit=unit)
             if message is None:
                 return None
-            wanted, problem = self._read(message)
+            wanted, problem = self._read_any(message)
             if problem is not None:
                 self._bury(message, *problem, unit)
             if self._stopping.is_set() and problem is None:
@@ -195,6 +195,17 @@ class TriggerMonitor:
             if unit.is_open:
                 unit.backout()
         return message, wanted
+
+    def _read_any(self, message: Message) -> tuple[TriggerMessage | None, tuple[int, str] | None]:
+        """Return what _read() returns. That this one message cannot be read does not end the
+        monitor: every user who may put to the queue may have put it.
+        """
+        try:
+            return self._read(message)
+        except (errors.ConnectionBroken, errors.BackedOut, errors.InDoubt):
+            raise
+        except errors.Error as refused:
+            return None, (TM_ERROR, f"it cannot be compared with its process definition: {refused}")
 
     def _read(self, message: Message) -> tuple[TriggerMessage | None, tuple[int, str] | None]:
         """Return what a message asks for, or why it cannot be done: feedback and text."""

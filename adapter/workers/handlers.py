@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 import sys
 import traceback
 from collections.abc import Callable
@@ -17,9 +18,11 @@ from typing import Any
 from adapter.aio import connection as aio
 from adapter.client.connection import Connection
 from adapter.client.message import Message
-from adapter.client.work import WorkBooks
+from adapter.client.work import WorkBooks, has_ended_itself
 from adapter.connection.channel.arguments import shown_error
 from adapter.errors import InvalidOption
+
+log = logging.getLogger("adapter.workers")
 
 Handler = Callable[..., Any]
 """Takes a message, or a message and its unit."""
@@ -123,6 +126,23 @@ class Calls:
     def call(self, message: Message, unit: WorkBooks) -> Any:
         """Call the function, in the unit that is open here; return what it returns."""
         return self._function(message, unit) if self._takes_unit else self._function(message)
+
+
+def failed_behind(unit: WorkBooks, error: Exception) -> bool:
+    """Note that a function has failed behind the end of its unit, which it has ended itself; False
+    if it has not: then the unit is to be left with the error.
+
+    What the unit did stays, and the loop goes on.
+    """
+    if not has_ended_itself(unit):
+        return False
+    unit.failed, unit.error = True, error
+    log.warning(
+        "the function has failed behind the end of its unit, which stays as the function has "
+        "ended it",
+        exc_info=error,
+    )
+    return True
 
 
 def unfinished(result: object) -> str:

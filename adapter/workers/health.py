@@ -1,7 +1,9 @@
 """How a worker does, for probes and Prometheus: a file, and a port that answers HTTP.
 
-The port is served by the supervisor's one thread, between other things: a request is one packet,
-an answer one page, and who says nothing is dropped. This module does not know what processes are.
+The port is served by the supervisor's one thread, between other things: an answer is one page. A
+connection whose request does not come is closed after some time, or as the oldest where there are
+too many: who only connects keeps no probe from its answer. This module does not know what processes
+are.
 """
 
 from __future__ import annotations
@@ -60,6 +62,23 @@ class State(Struct):
         return self.well == self.processes and not self.is_stopping
 
 
+class PartialRequest(Struct):
+    """A connection whose request is not complete. until_s: when it is closed."""
+
+    until_s: float
+    said: bytes = b""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the request has come: to its empty line, or to the end of its line if it is of
+        the first version of HTTP, which has no headers.
+        """
+        line, end, _ = self.said.partition(b"\n")
+        if end and b"HTTP/" not in line:
+            return True
+        return b"\n\n" in self.said.replace(b"\r", b"") or len(self.said) >= REQUEST_BYTES_MAX
+
+
 class WorkerHealth:
     """The file and the port of one worker."""
 
@@ -73,11 +92,12 @@ class WorkerHealth:
         self._selector = selector
         self._state = state
         self._told_s = float("-inf")
-        self._visits: dict[socket.socket, float] = {}
+        self._visits: dict[socket.socket, PartialRequest] = {}
+        """The oldest first."""
         self._listener: socket.socket | None = None
         self._full_until_s = float("inf")  # when connections are accepted again
-        if self._file is not None and not self._file.parent.is_dir():
-            raise InvalidOption(f"health_file {self._file} cannot be written: there is no folder")
+        if self._file is not None:
+            _check_file(self._file)
         if settings.health_port is not None:
             self._listener = _listen(settings.health_host, settings.health_port)
             selector.register(self._listener, selectors.EVENT_READ, self._accept)
@@ -88,9 +108,9 @@ class WorkerHealth:
         if self._listener is not None and now_s > self._full_until_s:
             self._full_until_s = float("inf")
             self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        for visit, until_s in list(self._visits.items()):
-            if now_s > until_s:
-                self._drop(visit)
+        for connection, visit in list(self._visits.items()):
+            if now_s > visit.until_s:
+                self._drop(connection)
         if self._file is None or now_s - self._told_s < TELL_S:
             return
         state = self._state()
@@ -110,9 +130,10 @@ class WorkerHealth:
             log.warning("the health file cannot be written: %s", problem)
 
     def close(self) -> None:
-        """Remove the file: the worker has ended."""
+        """Remove the file: the worker has ended. A file that cannot be removed stays."""
         if self._file is not None:
-            self._file.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._file.unlink(missing_ok=True)
 
     def let_go(self) -> None:
         """Close the sockets; also in a process that was just forked."""
@@ -129,24 +150,36 @@ class WorkerHealth:
             self._full_until_s = time.monotonic() + FULL_PAUSE_S
             return
         visit.setblocking(False)
-        if len(self._visits) >= VISITS_MAX:
-            visit.close()
-            return
-        self._visits[visit] = time.monotonic() + VISIT_S
-        self._selector.register(visit, selectors.EVENT_READ, lambda: self._answer(visit))
+        while len(self._visits) >= VISITS_MAX:
+            self._drop(next(iter(self._visits)))
+        self._visits[visit] = PartialRequest(time.monotonic() + VISIT_S)
+        self._selector.register(visit, selectors.EVENT_READ, lambda: self._hear(visit))
 
-    def _answer(self, visit: socket.socket) -> None:
-        with suppress(OSError):
-            words = visit.recv(REQUEST_BYTES_MAX).split(None, 2)
-            if len(words) > 1 and words[0] in (b"GET", b"HEAD"):
-                status, kind, body = self._page(words[1].decode("latin-1").partition("?")[0])
-                head = (
-                    f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n"
-                    f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-                )
-                visit.send(head.encode() + (body if words[0] == b"GET" else b""))
-                visit.shutdown(socket.SHUT_WR)
-        self._drop(visit)
+    def _hear(self, connection: socket.socket) -> None:
+        """Read what has come of a request, and answer it once it is complete."""
+        visit = self._visits[connection]
+        try:
+            piece = connection.recv(REQUEST_BYTES_MAX)
+            visit.said += piece
+            if piece and not visit.is_complete:
+                return
+            self._answer(connection, visit.said)
+        except BlockingIOError:
+            return
+        except OSError:  # it has gone
+            pass
+        self._drop(connection)
+
+    def _answer(self, connection: socket.socket, request: bytes) -> None:
+        words = request.split(None, 2)
+        if len(words) > 1 and words[0] in (b"GET", b"HEAD"):
+            status, kind, body = self._page(words[1].decode("latin-1").partition("?")[0])
+            head = (
+                f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n"
+                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            )
+            connection.send(head.encode() + (body if words[0] == b"GET" else b""))
+            connection.shutdown(socket.SHUT_WR)
 
     def _drop(self, visit: socket.socket) -> None:
         self._visits.pop(visit, None)
@@ -164,11 +197,20 @@ class WorkerHealth:
         return status, "application/json", _as_json(state).encode()
 
 
+def _check_file(file: Path) -> None:
+    """Refuse a file that could never be written."""
+    if "\0" in str(file) or file.is_dir():
+        raise InvalidOption(f"health_file {str(file)!r} is not the path of a file")
+    if not file.parent.is_dir():
+        raise InvalidOption(f"health_file {file} cannot be written: there is no folder")
+
+
 def _listen(host: str, port: int) -> socket.socket:
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        socket.getaddrinfo(host, port, kind)  # what is no name at all raises ValueError
         listener = socket.create_server((host, port), family=kind, backlog=VISITS_MAX)
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         raise InvalidOption(f"health_port {port} of {host} cannot be used: {problem}") from problem
     listener.setblocking(False)
     return listener

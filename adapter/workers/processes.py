@@ -20,7 +20,7 @@ from adapter.workers.figures import WorkFigures
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 30.0
 LIVED_S = 1.0
-"""A process that connected and lived so long did not die at once: it is replaced at once."""
+"""A process that was connected for so long did not die at once: it is replaced at once."""
 KILL_S = 5.0
 """How much longer than the stop timeout a process may take to end."""
 SILENT_S = 15.0
@@ -41,6 +41,8 @@ class ForkedProcess:
         self.pipe = pipe
         self.began_s = self.heard_s = time.monotonic()
         self.figures: WorkFigures | None = None
+        self.connected_s: float | None = None
+        """When it first said that it is connected: before that it may have loaded for long."""
         self.files: dict[str, int] = {}
         self.unloadable = ""
         self.is_loaded = False
@@ -83,6 +85,8 @@ class ForkedProcess:
         self.heard_s = time.monotonic()
         if isinstance(what, WorkFigures):
             self.figures = what
+            if what.is_connected and self.connected_s is None:
+                self.connected_s = self.heard_s
             return
         if isinstance(what, Loading):
             self.files |= what.files
@@ -122,7 +126,8 @@ class Place(Struct):
     def note_end(self, ended: ForkedProcess) -> float:
         """Say when the next one begins; return how long that is from now."""
         self.process = None
-        if ended.figures is not None and time.monotonic() - ended.began_s >= LIVED_S:
+        since_s = ended.connected_s
+        if since_s is not None and time.monotonic() - since_s >= LIVED_S:
             self.pause_s, self.due_s = 0.0, time.monotonic()
             return 0.0
         return self.put_off()

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from msgspec import Struct
 
+from adapter.client.options import check_connecting
 from adapter.client.retry import Retry, as_retry
 from adapter.client.work import PREFETCH_MAX
 from adapter.connection.channel import arguments as a
@@ -44,7 +45,8 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     health_host: str = "127.0.0.1"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse what cannot be: each process would find it out, and be started again for ever."""
+        check_connecting(self.connecting)
         a.as_name(self.queue)
         a.as_whole("processes", self.processes, 1, PROCESSES_MAX)
         a.as_whole("threads", self.threads, 1, THREADS_MAX)

@@ -22,7 +22,7 @@ from adapter.connection.channel.flag import Flag
 from adapter.errors import Error
 from adapter.host import watched
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler, unfinished
+from adapter.workers.handlers import Calls, Handler, failed_behind, unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -150,6 +150,10 @@ class WorkerTasks:
             if self._has_ended:
                 raise
             raise RuntimeError("the coroutine was cancelled") from error
+        except Exception as error:
+            if not failed_behind(unit, error):
+                raise
+            return
         finally:
             while not self._has_ended and task.uncancel():
                 pass

@@ -11,13 +11,14 @@ import time
 from contextlib import suppress
 
 from adapter.client.connection import Connection
+from adapter.client.message import Message
 from adapter.client.work import Work
 from adapter.connection.channel.cancelling import CancelToken
 from adapter.connection.channel.flag import Flag
 from adapter.errors import Error
 from adapter.host import watched
 from adapter.workers.figures import WorkFigures, WorkTally
-from adapter.workers.handlers import Calls, Handler, unfinished
+from adapter.workers.handlers import Calls, Handler, failed_behind, unfinished
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -96,10 +97,20 @@ class WorkerThreads:
         try:
             with unit:
                 for message in unit.messages:
-                    if problem := unfinished(calls.call(message, unit)):
-                        with suppress(Error):  # it is undone with its connection
-                            unit.backout(counted=False)
-                        raise SystemExit(problem)
+                    _call(calls, message, unit)
         finally:
             self._tally.end(began_s)
         self._tally.count(failed=unit.failed)
+
+
+def _call(calls: Calls, message: Message, unit: Work) -> None:
+    try:
+        result = calls.call(message, unit)
+    except Exception as error:
+        if not failed_behind(unit, error):
+            raise
+        return
+    if problem := unfinished(result):
+        with suppress(Error):  # it is undone with its connection
+            unit.backout(counted=False)
+        raise SystemExit(problem)

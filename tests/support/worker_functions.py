@@ -175,3 +175,21 @@ together: list[adapter.Message] = []
 """Messages that tasks have in hand at the same time."""
 not_callable = 5
 """No function."""
+
+
+def end_and_fail(message: adapter.Message, unit: Any) -> None:
+    """End its unit as the message says, and fail behind that; copy other messages."""
+    if message.body == b"1":
+        adapter.worker_connection().put("OUT", message)
+        return
+    getattr(unit, message.body.decode())()
+    raise ValueError("behind the end")
+
+
+async def end_and_fail_in_loop(message: adapter.Message, unit: Any) -> None:
+    """Do the same in a loop."""
+    if message.body == b"1":
+        await adapter.worker_connection().put("OUT", message)
+        return
+    await getattr(unit, message.body.decode())()
+    raise ValueError("behind the end")

@@ -215,6 +215,8 @@ def test_poison_that_the_queue_manager_cannot_move_stops_the_loop(
         ({"backout_requeue_queue": "NONE"}, "queue NONE does not exist"),
         ({"backout_requeue_queue": "FULL"}, "queue FULL is full"),
         ({"backout_requeue_queue": "SHUT"}, "puts are inhibited on SHUT"),
+        ({"backout_requeue_queue": "Q"}, "its backout_requeue_queue Q is that queue itself"),
+        ({"backout_requeue_queue": "ROUND"}, "backout_requeue_queue ROUND is that queue itself"),
     ],
 )
 def test_poison_that_cannot_be_set_aside_stays_and_is_told(
@@ -222,6 +224,7 @@ def test_poison_that_cannot_be_set_aside_stays_and_is_told(
 ) -> None:
     qm.define_queue("FULL", max_depth=0)
     qm.define_queue("SHUT", inhibit_put=True)
+    qm.define_object("alias", "ROUND", target="Q")
     qm.alter_queue("Q", backout_threshold=1)
     qm.alter_queue("Q", **attributes)
     queue.put(b"poison")

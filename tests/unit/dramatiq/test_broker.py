@@ -1,6 +1,7 @@
 """The broker: declaring, enqueueing, counting, flushing, joining."""
 
 from collections.abc import Callable
+from typing import Any
 
 import dramatiq
 import pytest
@@ -9,6 +10,7 @@ from dramatiq.errors import ConnectionClosed, QueueJoinTimeout
 
 import adapter
 from adapter.dramatiq import MqkBroker
+from adapter.errors import InvalidOption, InvalidType, InvalidValue
 from adapter.testing import TestQueueManager
 
 
@@ -44,12 +46,72 @@ def test_the_highest_priority_comes_first(broker: MqkBroker) -> None:
     consumer.requeue(got)
 
 
-def test_actors_may_have_a_priority_on_the_queue(broker: MqkBroker) -> None:
-    @dramatiq.actor(broker_priority=3)
+@pytest.mark.parametrize(
+    ("actors", "messages", "queued"),
+    [(None, None, 0), (7, None, 7), (None, 3, 3), (7, 3, 3), (7, 0, 0)],
+)
+def test_actors_may_have_a_priority_on_the_queue(
+    broker: MqkBroker,
+    qm: adapter.Connection,
+    actors: int | None,
+    messages: int | None,
+    queued: int,
+) -> None:
     def work() -> None: ...
 
-    assert work.options["broker_priority"] == 3
+    def options(priority: int | None) -> dict[str, Any]:
+        return {} if priority is None else {"broker_priority": priority}
+
+    actor: dramatiq.Actor[[], None] = dramatiq.actor(work, **options(actors))
+    actor.send_with_options(**options(messages))
+    got = qm.get("default")
+    assert got is not None
+    assert got.priority == queued
     assert {"broker_priority", "max_retries"} <= broker.actor_options
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"broker_priority": 10}, {"broker_priority": True}, {"delay": 2**63}]
+)
+def test_what_no_message_may_have_is_refused_before_middleware_hears_of_it(
+    broker: MqkBroker, wrong: dict[str, Any]
+) -> None:
+    heard: list[str] = []
+
+    class Listening(dramatiq.Middleware):
+        def before_enqueue(self, *_: object) -> None:
+            heard.append("enqueue")
+
+    broker.add_middleware(Listening())
+    options = {name: value for name, value in wrong.items() if name != "delay"}
+    with pytest.raises((InvalidValue, InvalidType)):
+        broker.enqueue(message(**options), delay=wrong.get("delay"))
+    assert heard == []
+    broker.enqueue(message())
+    assert heard == ["enqueue"]
+
+
+@pytest.mark.parametrize("delay", [-(2**63), -5, 0, None])
+def test_a_time_that_is_over_is_no_delay(broker: MqkBroker, delay: int | None) -> None:
+    broker.enqueue(message(), delay=delay)
+    assert broker.get_queue_message_counts("default") == (1, 0, 0)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), 604_800_000.0, "7"])
+def test_a_time_that_no_dead_letter_can_be_kept_is_refused_at_once(
+    broker: MqkBroker, seconds: Any
+) -> None:
+    with pytest.raises(InvalidOption, match="dead_message_ttl_s is"):
+        MqkBroker(dead_message_ttl_s=seconds)
+    with pytest.raises(InvalidOption, match="dead_message_ttl_s is"):
+        broker.dead_message_ttl_s = seconds
+    assert MqkBroker(dead_message_ttl_s=None).dead_message_ttl_s is None
+
+
+@pytest.mark.parametrize("wrong", [{"adress": "x"}, {"url": "x"}, {"heartbeat_s": "1"}])
+def test_an_option_that_no_connection_has_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises((InvalidOption, InvalidType)):
+        MqkBroker(**wrong)
 
 
 def test_the_queue_manager_keeps_delayed_messages(broker: MqkBroker) -> None:
@@ -71,6 +133,22 @@ def test_flush_discards_all_of_a_queue(broker: MqkBroker) -> None:
     assert broker.get_queue_message_counts("default") == (0, 0, 0)
     broker.flush_all()
     assert broker.get_queue_message_counts("other") == (0, 0, 0)
+
+
+def test_queues_may_be_declared_while_all_are_flushed(
+    broker: MqkBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+
+    def flush(name: str) -> None:
+        flushed.append(name)
+        broker.declare_queue(f"another.{len(flushed)}")
+
+    broker.declare_queue("one")
+    broker.declare_queue("two")
+    monkeypatch.setattr(broker, "flush", flush)
+    broker.flush_all()
+    assert set(flushed) == {"one", "two"}
 
 
 def test_a_queue_that_was_deleted_is_defined_again(

@@ -132,14 +132,14 @@ def test_what_is_no_message_of_dramatiq_is_a_dead_letter(
 
 
 @pytest.mark.parametrize("body", [None, "no JSON", "[]", "5", "null", '{"args": []}'])
-@pytest.mark.parametrize("refusal", ["missing", "full"])
+@pytest.mark.parametrize("refusal", ["inhibited", "full"])
 def test_what_its_dead_letter_queue_refuses_is_a_dead_letter_of_the_queue_manager(
     broker: MqkBroker, qm: adapter.Connection, body: str | None, refusal: str
 ) -> None:
     qm.alter_queue_manager(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
     consumer = broker.consume("default", timeout=0)
-    if refusal == "missing":
-        qm.delete_queue("default.XQ")
+    if refusal == "inhibited":
+        qm.alter_queue("default.XQ", inhibit_put=True)
     else:
         qm.alter_queue("default.XQ", max_depth=1)
         qm.put("default.XQ", "x")
@@ -156,6 +156,21 @@ def test_what_its_dead_letter_queue_refuses_is_a_dead_letter_of_the_queue_manage
     assert letter.dead_letter is not None
     assert letter.dead_letter.destination == "default.XQ"
     assert letter.expiry_s is None
+
+
+@pytest.mark.parametrize("body", [None, "no JSON"])
+def test_a_queue_of_dead_letters_that_was_deleted_is_defined_again(
+    broker: MqkBroker, qm: adapter.Connection, body: str | None
+) -> None:
+    consumer = broker.consume("default", timeout=0)
+    qm.delete_queue("default.XQ")
+    if body is None:
+        send(broker, 1)
+        consumer.nack(take(consumer))
+    else:
+        qm.put("default", body)
+        assert next(consumer) is None
+    assert broker.get_queue_message_counts("default") == (0, 0, 1)
 
 
 def test_a_message_whose_end_fails_comes_again(

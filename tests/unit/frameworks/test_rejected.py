@@ -7,11 +7,12 @@ import pytest
 
 import adapter
 from adapter import testing
-from adapter.errors import BackedOut
+from adapter.errors import BackedOut, InvalidExpiry, NotAuthorized
 from adapter.frameworks.rejected import end_rejected
 from adapter.server.access import credentials
 from adapter.testing import TestQueueManager
 from tests.support.passwords import hash_cheaply
+from tests.support.ways_back import WAYS, define_ways, way
 
 DEAD = "SYSTEM.DEAD.LETTER.QUEUE"
 REFUSALS = {
@@ -116,6 +117,52 @@ def test_a_queue_that_is_to_take_what_it_rejects_does_not(qm: adapter.Connection
     end_rejected(qm, unit, message, "Q", "Q")
     assert is_gone(qm)
     assert qm.queue(DEAD).depth() == 1
+
+
+@pytest.mark.parametrize("source", ["Q", "WAYS.ALIAS"])
+@pytest.mark.parametrize("label", [label for label, (_, there, _) in WAYS.items() if not there])
+def test_a_rejected_message_comes_again_by_no_name(
+    qm: adapter.Connection, label: str, source: str
+) -> None:
+    define_ways(qm, "Q")
+    target, _, is_reached = way(label, "Q", "QM1")
+    unit, message = held(qm)
+    end_rejected(qm, unit, message, source, target)
+    assert is_gone(qm)
+    assert qm.queue(DEAD).depth() == is_reached
+
+
+def test_a_target_that_is_missing_is_defined(qm: adapter.Connection) -> None:
+    def define() -> None:
+        qm.define_queue("T")
+
+    unit, message = held(qm)
+    end_rejected(qm, unit, message, "Q", "T", define=define)
+    assert is_gone(qm)
+    assert (qm.queue("T").depth(), qm.queue(DEAD).depth()) == (1, 0)
+
+
+def test_a_target_that_cannot_be_defined_is_a_dead_letters_reason(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    def define() -> None:
+        raise NotAuthorized("may not define T")
+
+    unit, message = held(qm)
+    end_rejected(qm, unit, message, "Q", "T", define=define)
+    letter = qm.get(DEAD)
+    assert letter is not None
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.reason == REFUSALS["missing"][1]
+    assert "may not define T" in caplog.text
+
+
+def test_a_mistake_of_the_caller_is_no_refusal_of_the_target(qm: adapter.Connection) -> None:
+    qm.define_queue("T")
+    unit, message = held(qm)
+    with pytest.raises(InvalidExpiry):
+        end_rejected(qm, unit, message, "Q", "T", expiry_s=0)
+    assert [qm.queue(name).depth() for name in ("Q", "T", DEAD)] == [1, 0, 0]
 
 
 @pytest.mark.parametrize("target", ["T", "MISSING"])

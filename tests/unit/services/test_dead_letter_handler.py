@@ -13,6 +13,7 @@ from adapter.errors import ConnectionClosed, InvalidValue, WrongQueueManager
 from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
 from adapter.services.dead_letter_header import NoDeadLetterQueue
 from adapter.services.dead_letter_rules import parse
+from tests.support.ways_back import WAYS, define_ways, way
 from tests.unit.services.conftest import DEAD
 
 WAIT_S = 20.0
@@ -550,3 +551,34 @@ def test_an_alias_of_the_dead_letter_queue_is_no_way_out(
     assert (bodies(ready, DEAD), bodies(ready, "OTHER")) == (["one"], ["two"])
     assert work.statistics()["failed_attempts"] == 1
     assert f"it would be put on {DEAD} again" in "\n".join(said)
+
+
+@pytest.mark.parametrize("action", ["RETRY", "FWD"])
+@pytest.mark.parametrize("label", WAYS)
+def test_no_name_leads_round_in_a_circle(
+    ready: adapter.Connection,
+    clock: Time,
+    said: list[str],
+    label: str,
+    action: str,
+) -> None:
+    define_ways(ready, DEAD)
+    target, manager, is_circle = way(label, DEAD, "QM1")
+    rule = "ACTION(RETRY)"
+    if action == "FWD":
+        bury(ready, "one", reply_to=target, reply_to_queue_manager=manager)
+        rule = "ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM)"
+    else:
+        bury(ready, "one", destination=target, manager=manager)
+    work = handler(ready, rule, clock, said)
+    for _ in range(5):  # a message that came round would be put again in each
+        work.run_once()
+    assert ready.queue(DEAD).depth() == is_circle
+    assert work.statistics()["failed_attempts"] == is_circle
+    if is_circle:
+        letter = got(ready, DEAD)
+        assert letter.dead_letter is not None
+        assert (letter.dead_letter.destination, letter.backout_count) == (
+            target if action == "RETRY" else "TO",
+            0,
+        )

@@ -14,9 +14,20 @@ import adapter
 import adapter.testing
 from adapter.client.unit import Unit
 from adapter.core.attributes.objects import KINDS
-from adapter.errors import ConnectionClosed, InDoubt, InvalidOption, QueueNotFound
+from adapter.errors import (
+    CommandFailed,
+    ConnectionClosed,
+    Error,
+    InDoubt,
+    InvalidOption,
+    LimitReached,
+    NotAuthorized,
+    QueueNotFound,
+)
 from adapter.mqi import TriggerMessage
 from adapter.services.trigger_monitor import TriggerMonitor
+from tests.drivers import Threads
+from tests.support.few_rights import as_ann
 from tests.unit.services.conftest import DEAD, INITQ, ask
 
 WAIT_S = 20.0
@@ -295,6 +306,47 @@ def test_a_program_that_is_not_there_goes_to_the_dead_letter_queue(
     message = dead(qm)
     assert (message.feedback, message.body, message.format) == (265, wanted.to_bytes(), "MQTRIG")
     monitor.stop()
+
+
+@pytest.mark.parametrize("error", [NotAuthorized, CommandFailed, LimitReached, InvalidOption])
+def test_a_message_that_cannot_be_compared_ends_no_monitor(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Error],
+) -> None:
+    objects = adapter.Connection.objects
+
+    def refuse(self: adapter.Connection, kind: str, name: str = "*", **how: bool) -> object:
+        if name == "P.A":
+            raise error("not this one")
+        return objects(self, kind, name, **how)
+
+    monkeypatch.setattr(adapter.Connection, "objects", refuse)
+    ask(qm, "A")
+    ask(qm, "B")
+    with running(monitor):
+        launcher.await_queues("B")
+    assert dead(qm).feedback == 266
+    assert monitor.statistics()["trigger_messages_dead_lettered"] == 1
+
+
+def test_a_process_that_the_monitors_user_may_not_see_is_a_dead_letter(
+    tmp_path: Path, launcher: Launcher
+) -> None:
+    with as_ann(Threads(), tmp_path, "get") as (operator, ann):
+        operator.define_queue(INITQ)
+        operator.set_authority(INITQ, users=["ann"], add=["get"])
+        ask(operator, "A")
+        ask(operator, "B")
+        operator.set_authority("P.B", "process", users=["ann"], add=["dsp"])
+        monitor = TriggerMonitor(ann, INITQ, launcher, dead_letter_queue="FAILED")
+        with running(monitor):
+            launcher.await_queues("B")
+        letter = operator.get("FAILED")
+        assert letter is not None
+        assert letter.feedback == 266
 
 
 def test_the_dead_letter_queue_is_the_queue_managers_unless_said(

@@ -6,10 +6,11 @@ import selectors
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adapter.errors import InvalidOption
+from adapter.errors import InvalidOption, InvalidValue
 from adapter.workers import health
 from adapter.workers.figures import WorkFigures
 from adapter.workers.health import State, WorkerHealth
@@ -93,11 +94,57 @@ def test_who_says_nothing_is_dropped(served: Served, monkeypatch: pytest.MonkeyP
         assert visit.recv(1) == b""
 
 
-def test_too_many_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "VISITS_MAX", 0)
+def test_the_oldest_of_too_many_makes_room(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "VISITS_MAX", 4)
+    silent = []
+    for number in range(12):
+        silent.append(socket.create_connection(served.address))
+        served.turn()
+        if number % 3 == 2:
+            assert served.ask(b"GET /live HTTP/1.1\r\n\r\n")[0] == "200 OK"
+    assert len(served.health._visits) <= 4
+    assert silent[0].recv(1) == b""
+    for one in silent:
+        one.close()
+
+
+REQUEST = b"GET /live HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+@pytest.mark.parametrize("cut", range(1, len(REQUEST)))
+def test_a_request_may_come_in_pieces(served: Served, cut: int) -> None:
     with socket.create_connection(served.address) as visit:
         served.turn()
-        assert visit.recv(1) == b""
+        visit.sendall(REQUEST[:cut])
+        served.turn()
+        visit.sendall(REQUEST[cut:])
+        served.turn()
+        assert visit.makefile().readline() == "HTTP/1.1 200 OK\n"
+    assert served.health._visits == {}
+
+
+@pytest.mark.parametrize("request_", [b"GET /live\n", b"GET /live HTTP/1.0\n\n"])
+def test_short_forms_are_answered(served: Served, request_: bytes) -> None:
+    assert served.ask(request_)[0] == "200 OK"
+
+
+def test_who_has_said_half_and_goes_is_dropped(served: Served) -> None:
+    with socket.create_connection(served.address) as visit:
+        served.turn()
+        visit.sendall(b"GET /li")
+        served.turn()
+    served.turn()
+    assert served.health._visits == {}
+
+
+def test_a_request_without_end_is_answered(served: Served) -> None:
+    asked = b"GET /live HTTP/1.1\r\n" + b"a" * health.REQUEST_BYTES_MAX
+    with socket.create_connection(served.address) as visit:
+        served.turn()
+        visit.sendall(asked)
+        served.turn()
+        served.turn()
+    assert served.health._visits == {}
 
 
 def test_the_file_is_there_while_all_is_well(
@@ -123,15 +170,24 @@ def test_a_file_that_cannot_be_written_is_told_and_outlived(
     (tmp_path / "health" / "in the way").touch()
     served.health.tell()
     assert "the health file cannot be written" in caplog.text
+    served.health.close()  # nor can it be removed
     (tmp_path / "health" / "in the way").unlink()
     (tmp_path / "health").rmdir()
 
 
 def test_what_cannot_be_used_is_refused_at_the_start(served: Served, tmp_path: Path) -> None:
-    for given, says in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"health_port": served.address[1]}, "cannot be used: .*in use"),
         ({"health_file": tmp_path / "missing" / "health"}, "there is no folder"),
-    ):
+        ({"health_file": tmp_path}, "is not the path of a file"),
+        ({"health_file": Path()}, "is not the path of a file"),
+        ({"health_file": Path("..")}, "is not the path of a file"),
+        ({"health_file": tmp_path / "a\0b"}, "is not the path of a file"),
+        ({"health_port": 0, "health_host": "nohost.invalid"}, "cannot be used"),
+        ({"health_port": 0, "health_host": "a\0b"}, "cannot be used"),
+        ({"health_port": 0, "health_host": "ä" * 64}, "cannot be used"),
+    ]
+    for given, says in refused:
         settings = WorkerSettings(queue="Q", connecting={}, **given)
         with pytest.raises(InvalidOption, match=says):
             WorkerHealth(settings, served.selector, lambda: STATE)
@@ -139,11 +195,19 @@ def test_what_cannot_be_used_is_refused_at_the_start(served: Served, tmp_path: P
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"processes": 0}, {"threads": 251}, {"prefetch": 101}, {"health_port": 65536}],
+    [
+        {"processes": 0},
+        {"threads": 251},
+        {"prefetch": 101},
+        {"health_port": 65536},
+        {"connecting": {"proceses": 2}},
+        {"connecting": {"reconnect_timeout_s": -1}},
+    ],
 )
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidOption):
-        WorkerSettings(queue="Q", connecting={}, **wrong)  # type: ignore[arg-type]
+def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"queue": "Q", "connecting": {}, **wrong}
+    with pytest.raises(InvalidValue):
+        WorkerSettings(**given)
 
 
 def test_who_cannot_be_accepted_waits_without_work_for_the_worker(

@@ -31,16 +31,38 @@ def test_pauses_grow_while_processes_die_at_once() -> None:
     assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_what_has_worked_is_replaced_at_once() -> None:
+@pytest.mark.parametrize("loading_s", [0, 60])
+@pytest.mark.parametrize(
+    ("said", "connected_s", "is_replaced_at_once"),
+    [
+        ([], 5, False),
+        ([WorkFigures(is_connected=False)], 5, False),
+        ([WorkFigures()], 0.1, False),
+        ([WorkFigures()], 1.1, True),
+        ([WorkFigures(), WorkFigures(is_connected=False)], 1.1, True),
+    ],
+)
+def test_what_was_connected_for_a_second_is_replaced_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+    said: list[WorkFigures],
+    connected_s: float,
+    loading_s: float,
+    is_replaced_at_once: bool,
+) -> None:
+    now_s = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
     place = Place()
     for _ in range(4):
         place.note_end(process()[0])
-    worked, _ = process()
-    worked.figures = WorkFigures()
-    assert place.note_end(worked) > 0  # but it has not lived long enough
-    worked.began_s -= 2
-    assert place.note_end(worked) == 0
-    assert place.due_s <= time.monotonic()
+    one, writer = process()
+    now_s[0] += loading_s
+    say(writer, Loaded({}))
+    for figures in said:
+        say(writer, figures)
+        one.hear()
+    now_s[0] += connected_s
+    pause_s = place.note_end(one)
+    assert (pause_s, place.due_s - now_s[0]) == ((0, 0) if is_replaced_at_once else (8, 8))
 
 
 def test_a_fork_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:

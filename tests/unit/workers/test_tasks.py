@@ -222,3 +222,23 @@ def test_it_needs_no_uvloop(
     with running(manager, worker_functions.meet):
         await_depth(qm, "OUT", 1)
     assert bodies(qm, "OUT")[0].startswith(b"asyncio")
+
+
+@pytest.mark.parametrize("end", ["commit", "backout"])
+def test_a_function_that_fails_behind_the_end_of_its_unit_has_failed_and_no_more(
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    caplog: pytest.LogCaptureFixture,
+    end: str,
+) -> None:
+    qm.queue("Q").put_many([end, "1"])
+    retry = adapter.Retry(0, 0.02, 0, then="FAILED")
+    with running(manager, worker_functions.end_and_fail_in_loop, retry=retry) as (group, ended):
+        await_depth(qm, "OUT", 1)
+        until(lambda: (group.figures().done, group.figures().failed >= 1) == (1, True))
+        if end == "backout":
+            await_depth(qm, "FAILED", 1)
+        assert not ended.is_set()
+    assert not group.problem
+    assert not qm.queue("Q").depth()
+    assert "behind the end of its unit" in caplog.text

@@ -148,3 +148,20 @@ def test_without_a_policy_a_message_comes_again(qm: adapter.Connection) -> None:
     qm.put("Q", b"poison")
     with running(qm, worker_functions.refuse, retry=None):
         await_depth(qm, "FAILED", 1)
+
+
+@pytest.mark.parametrize("end", ["commit", "backout"])
+def test_a_function_that_fails_behind_the_end_of_its_unit_has_failed_and_no_more(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    qm.queue("Q").put_many([end, "1"])
+    retry = adapter.Retry(0, 0.02, 0, then="FAILED")
+    with running(qm, worker_functions.end_and_fail, retry=retry) as (group, ended):
+        await_depth(qm, "OUT", 1)
+        until(lambda: (group.figures().done, group.figures().failed >= 1) == (1, True))
+        if end == "backout":
+            await_depth(qm, "FAILED", 1)
+        assert not ended.is_set()
+    assert not group.problem
+    assert not qm.queue("Q").depth()
+    assert "behind the end of its unit" in caplog.text

@@ -60,6 +60,9 @@ HIDDEN = (
     "queue %s: no reader is started, because this service may not look at it: grant its user VIEW "
     "DEFINITION and RECEIVE on the queue"
 )
+HIDDEN_AGAIN_S = 5.0
+"""A queue that the service may not look at is looked at again so often: that a right was granted is
+said by no event."""
 STOP_GRACE_S, JOIN_S = 10.0, 15.0
 """Programs are given so long to end when the service is stopped; all readers."""
 
@@ -82,7 +85,8 @@ class _Queue(Struct):
     pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it;
     receives: how often had been received when the last reader was started, which still runs;
     refused: the procedure that was not allowed when it was last looked at; is_hidden: it could not
-    be looked at then; quiet_s: when the last reader is reported if it has not received until then.
+    be looked at then; again_s: when it is looked at again; quiet_s: when the last reader is
+    reported if it has not received until then.
     """
 
     name: str
@@ -94,6 +98,7 @@ class _Queue(Struct):
     receives: Receives | None = None
     refused: str = ""
     is_hidden: bool = False
+    again_s: float = math.inf
     quiet_s: float = math.inf
 
 
@@ -266,7 +271,7 @@ class ActivationService:
         with self._changed:
             due = [one for one in self._queues.values() if _is_to_look_at(one, now_s)]
             for queue in due:
-                queue.is_due = False
+                queue.is_due, queue.again_s = False, math.inf
         for at, queue in enumerate(due):
             try:
                 self._look_at(session, queue)
@@ -386,7 +391,8 @@ def _as_list(argument: str, of: str, given: Iterable[str]) -> Iterable[str]:
 
 
 def _is_to_look_at(queue: _Queue, now_s: float) -> bool:
-    return (queue.is_due and queue.until_s <= now_s) or queue.quiet_s <= now_s
+    is_due = queue.is_due and queue.until_s <= now_s
+    return is_due or min(queue.quiet_s, queue.again_s) <= now_s
 
 
 def _note_quiet(queue: _Queue, *, is_waited_for: bool) -> None:
@@ -398,13 +404,15 @@ def _note_quiet(queue: _Queue, *, is_waited_for: bool) -> None:
 
 
 def _is_left(queue: _Queue, problem: Error) -> bool:
-    """Whether a queue that could not be looked at is left until its next event: it is gone, or the
+    """Whether a queue that could not be looked at is left: it is gone; or for a while, as the
     service may not see it, which is logged once.
     """
     queue.quiet_s = math.inf
-    if problem.refused is Reason.AUTHORITY_MISSING and not queue.is_hidden:
-        queue.is_hidden = True
-        log.error(HIDDEN, queue.name)
+    if problem.refused is Reason.AUTHORITY_MISSING:
+        queue.again_s = time.monotonic() + HIDDEN_AGAIN_S
+        if not queue.is_hidden:
+            queue.is_hidden = True
+            log.error(HIDDEN, queue.name)
     return problem.refused in (Reason.QUEUE_NOT_FOUND, Reason.AUTHORITY_MISSING)
 
 

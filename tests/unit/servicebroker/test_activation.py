@@ -428,9 +428,7 @@ def test_a_right_that_is_granted_later_is_noticed(
 
 def test_what_comes_when_the_cause_of_a_failure_was_removed(at: BrokerSite) -> None:
     activate(at, "fail_first")
-    with stopped_at_the_end(
-        ActivationService(at.admin, allow=ALLOWED, pause_s=0.05)
-    ) as service:
+    with stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED, pause_s=0.05)) as service:
         service.start()
         handle = at.submitted("one")
         until(lambda: service.statistics()["failures"] == 1)

@@ -25,7 +25,6 @@ from adapter.core.rules.broker.poison import rolled_back
 from adapter.core.rules.broker.wakes import LockKey, lock_key
 from adapter.core.rules.primitives import waiting
 
-
 WAITS_MAX = 64
 """Verbs of a unit that wait, at most: each verb of the unit that is carried out looks at all of
 them, and they are tried again. A program that waits for its verbs has one."""

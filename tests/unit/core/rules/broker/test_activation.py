@@ -255,7 +255,7 @@ def test_what_a_queue_shows(at: Site) -> None:
 
 
 class Walk:
-    """Random work of programs that never receive: what they send is locked, unlocked and removed."""
+    """Random work of programs that never receive: messages are locked, unlocked and removed."""
 
     def __init__(self, seed: int) -> None:
         self.at = Dialogs()

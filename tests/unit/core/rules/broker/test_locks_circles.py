@@ -161,7 +161,9 @@ def test_so_many_verbs_of_a_unit_wait_at_most() -> None:
     holds.send(handle, "x")
     requests = [wait_for(waits, handle) for _ in range(WAITS_MAX)]
     requests += [waits.start(b.BrokerSend(b"", [handle], body=b"x")) for _ in range(2)]
-    assert [refusal(waits.answer(one)) for one in requests[WAITS_MAX:]] == [Reason.LIMIT_REACHED] * 2
+    assert [refusal(waits.answer(one)) for one in requests[WAITS_MAX:]] == [
+        Reason.LIMIT_REACHED
+    ] * 2
     assert not any(waits.answer(one) for one in requests[:WAITS_MAX])
     holds.rollback()
     waits.rollback()

@@ -226,6 +226,11 @@ def namesakes(qm: QueueManager, kind: str, name: str) -> list[str]:
     return [one for one in others if (kinds.PREFIX + one, name) in qm.objects]
 
 
+def deleted(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
+    """Return what records that an object, which is no queue, is deleted, by whatever command."""
+    return [r.ObjectDeleted(kinds.PREFIX + kind, name), *_rights_that_stay(qm, kind, name)]
+
+
 def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
     """Return the authority records of the name of an object that is dropped, which goes with those
     of its name: others of this name have them too. To send is a right on a service alone; who has
@@ -265,7 +270,9 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
 def _note_changed(
     qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
 ) -> None:
-    """Note what may be delivered, or activated, when an object has these attributes, or had."""
+    """Note what may be delivered, activated, or forgotten, when an object has these attributes, or
+    had.
+    """
     if kind == kinds.SERVICE:
         note_release_of_service(qm, name, request.now_ms)
     for one in attributes:
@@ -483,11 +490,9 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    if kind in (kinds.NOTIFICATION, kinds.ROUTE):
-        _note_changed(qm, kind, name, request, structs.asdict(found))
+    _note_changed(qm, kind, name, request, structs.asdict(found))
     wake_users(qm, kind, name)
-    deleted = r.ObjectDeleted(kinds.PREFIX + kind, name)
-    return done(qm, request, [deleted, *_rights_that_stay(qm, kind, name)])
+    return done(qm, request, deleted(qm, kind, name))
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
@@ -512,8 +517,7 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
         text = f"event notification {min(others)} puts events on it: drop that first"
         raise Refusal(Reason.OBJECT_IN_USE, name, text)
     qm.wake(queue)
-    notification = kinds.PREFIX + kinds.NOTIFICATION
-    records: list[r.Record] = [r.ObjectDeleted(notification, one) for one in about]
+    records = [record for one in about for record in deleted(qm, kinds.NOTIFICATION, one)]
     return [*records, *(r.QueueDeleted(key) for key in keys if key in qm.queues)]
 
 

@@ -17,7 +17,7 @@ from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
-from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
+from adapter.core.contract.broker_header import RETAINED_SENT
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
@@ -177,11 +177,11 @@ def retain_sent(
     unit.hold_put(retained_of(qm, queue), copy, weight(copy))
 
 
-def address_for(qm: QueueManager, sender: r.ConversationSet, header: BrokerHeader) -> str:
-    """Say where a message that waits goes: where its dialog does, and the first one of it where its
-    service is now.
+def address_for(qm: QueueManager, sender: r.ConversationSet, *, is_first: bool) -> str:
+    """Say where a message of an initiator that waits goes: where its dialog does; is_first: nothing
+    of that has left, so that it goes where its service is now.
     """
-    return sender.far_queue_manager if header.sequence else address_of(qm, header.service)
+    return address_of(qm, sender.far_service) if is_first else sender.far_queue_manager
 
 
 def address_of(qm: QueueManager, name: str) -> str:

@@ -230,7 +230,8 @@ def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if is_own(d, header) and sender is None:
         return ""  # it is dropped
-    far = catalog.address_for(d.qm, sender, header) if sender is not None else ""
+    is_first = header.sequence == 0
+    far = catalog.address_for(d.qm, sender, is_first=is_first) if sender is not None else ""
     if far.startswith(EXPORT_ADDRESS):
         is_known = True
     elif far:

@@ -39,6 +39,8 @@ ADDRESS = (
     f"{b.EXPORT_ADDRESS}; a name has 1 to 48 characters of A-Z a-z 0-9 . _ / %"
 )
 CONVERSATIONS_MAX = 1_000_000
+"""Endpoints of a queue manager: a conversation of two services here has two. Those of notifications
+are counted, and always made."""
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
@@ -123,9 +125,15 @@ def check_length(body: bytes) -> None:
         raise Refusal(Reason.MESSAGE_TOO_LONG, detail=text)
 
 
-def check_room(qm: QueueManager, more: int) -> None:
-    """Refuse more conversations than there is room for."""
-    if len(qm.conversations.endpoints) + more >= CONVERSATIONS_MAX:
+def has_room(qm: QueueManager, more: int) -> bool:
+    """Whether there may be so many more endpoints, beside those that units have begun."""
+    known = qm.conversations
+    return len(known.endpoints) + len(known.handles_begun) + more <= CONVERSATIONS_MAX
+
+
+def check_room(qm: QueueManager) -> None:
+    """Refuse one more conversation if there is no room for it."""
+    if not has_room(qm, 1):
         text = f"{CONVERSATIONS_MAX} conversations at most: end those that are over"
         raise Refusal(Reason.LIMIT_REACHED, detail=text)
 

@@ -63,7 +63,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
     if command.encryption:
         text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
-    catalog.check_room(qm, len(work.changes))
+    catalog.check_room(qm)
     check_changes(qm, unit, [command.handle])
     ident = _group_of(qm, queue, command, unit)
     check_guid(ident, "the conversation group")

@@ -63,6 +63,9 @@ HIDDEN = (
 HIDDEN_AGAIN_S = 5.0
 """A queue that the service may not look at is looked at again so often: that a right was granted is
 said by no event."""
+SWEEP_AT = 64
+"""Queues that are known before all are looked at again, as some may be gone; then twice as many as
+are left."""
 STOP_GRACE_S, JOIN_S = 10.0, 15.0
 """Programs are given so long to end when the service is stopped; all readers."""
 
@@ -135,8 +138,9 @@ class ActivationService:
         self._thread: threading.Thread | None = None
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
+        self._sweep_at = SWEEP_AT
         self._sessions_begun = 0
-        self._problem, self._has_ended = "", False
+        self._problem, self._has_ended = "", True
         self._is_awaited = False  # by run(): another one starts it again
 
     # -- running
@@ -188,7 +192,7 @@ class ActivationService:
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until no reader runs and none is needed; False if that was not in time (seconds), or
-        the service has ended.
+        the service does not run.
         """
         until_s = None if timeout is None else time.monotonic() + timeout
         with self._changed:
@@ -264,6 +268,10 @@ class ActivationService:
                 key = name.lower()
                 if not self._only or key in self._only:
                     self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
+            if len(self._queues) > self._sweep_at:
+                self._sweep_at = 0
+                for queue in self._queues.values():
+                    queue.is_due = True
 
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
@@ -280,9 +288,17 @@ class ActivationService:
                     for one in due[at:]:
                         one.is_due = True
                     raise
+                self._forget(queue, problem)
         with self._changed:
             self._looked += 1
+            self._sweep_at = self._sweep_at or max(SWEEP_AT, 2 * len(self._queues))
             self._changed.notify_all()
+
+    def _forget(self, queue: _Queue, problem: Error) -> None:
+        """Forget a queue that is gone, but for one whose readers still run."""
+        with self._changed:
+            if problem.refused is Reason.QUEUE_NOT_FOUND and not queue.running:
+                self._queues.pop(queue.name.lower(), None)
 
     def _look_at(self, session: ServiceBroker, queue: _Queue) -> None:
         shown = _queue(session, queue.name)

@@ -404,6 +404,39 @@ def test_a_queue_that_the_service_may_not_look_at_holds_up_no_other(
     assert said.startswith("queue A: no reader is started, because this service may not look at it")
 
 
+def test_queues_that_are_gone_are_forgotten(
+    at: BrokerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if nothing has happened to them since."""
+    monkeypatch.setattr(activation, "SWEEP_AT", 4)
+    with stopped_at_the_end(ActivationService(at.admin, allow=[])) as service:
+        service.start()
+        for number in range(30):
+            name = f"Q{number}"
+            at.admin.create_queue(name, activation=QueueActivation("reader:read"))
+            at.admin.create_service(name, name, contracts=[DEFAULT])
+            handle = at.submit("one", to=name)
+            until(lambda n=number: service.statistics()["failures"] > n)  # type: ignore[misc]
+            at.admin.drop_service(name)
+            at.form.end_conversation(handle)
+            at.admin.drop_queue(name)
+            assert service.statistics()["queues"] <= 6
+        assert service.wait_idle(WAIT_S)
+        assert service.statistics()["queues"] == 0
+
+
+def test_a_service_that_does_not_run_is_not_waited_for(at: BrokerSite) -> None:
+    service = ActivationService(at.admin, [EXPENSES], allow=ALLOWED)
+    assert not service.wait_idle()
+    with pytest.raises(InvalidOption, match="has no activation"):
+        service.start()
+    assert not service.wait_idle()
+    activate(at, "receive_all")
+    with stopped_at_the_end(service):
+        service.start()
+        assert service.wait_idle(WAIT_S)
+
+
 def test_a_right_that_is_granted_later_is_noticed(
     at: BrokerSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:

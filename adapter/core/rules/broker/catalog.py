@@ -63,7 +63,7 @@ def lookup(qm: QueueManager, kind: str, name: str) -> Struct | None:
 
 def check_there(qm: QueueManager, kind: str, name: str) -> None:
     """Refuse an object that is no queue, and does not exist."""
-    _check_name(kind, name)
+    check_name(kind, name)
     _require(qm, kind, name)
 
 
@@ -259,7 +259,7 @@ def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
 def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     if kind == kinds.QUEUE:
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
@@ -291,7 +291,8 @@ def _note_changed(
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
 
 
-def _check_name(kind: str, name: str) -> None:
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that no object of a kind has."""
     if kind not in kinds.TABLES:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
     bad = any(c < " " or c == "\x7f" for c in name) or (
@@ -403,10 +404,21 @@ def _check_attributes(
         if attributes.get("event") not in b.EVENTS:
             text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
-    elif kind == kinds.ROUTE and attributes.get("address"):
-        naming.check_name(attributes["address"].removeprefix(b.EXPORT_ADDRESS), ADDRESS)
+    elif kind == kinds.ROUTE:
+        _check_named(kinds.SERVICE, given.get("service", ""))
+        if attributes.get("address"):
+            naming.check_name(attributes["address"].removeprefix(b.EXPORT_ADDRESS), ADDRESS)
     elif kind == kinds.PRIORITY:
+        _check_named(kinds.CONTRACT, given.get("contract", ""))
+        _check_named(kinds.SERVICE, given.get("local_service", ""))
+        _check_named(kinds.SERVICE, given.get("remote_service", ""))
         _check_priority(qm, name, attributes)
+
+
+def _check_named(kind: str, name: str) -> None:
+    """Refuse to name an object that can never be; empty: any."""
+    if name:
+        check_name(kind, name)
 
 
 def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
@@ -447,7 +459,7 @@ def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> 
 def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> Decision:
     """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     dates = {"altered_ms": request.now_ms}
     if kind == kinds.QUEUE:
         return _alter_queue(qm, request, command, dates)
@@ -489,7 +501,7 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     service causes, see broker_drop.
     """
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     if kind == kinds.QUEUE:
         return done(qm, request, _drop_queue(qm, name))
     if (kind, name) in SYSTEM:

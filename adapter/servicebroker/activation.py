@@ -20,7 +20,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -105,6 +105,46 @@ class _Queue(Struct):
     quiet_s: float = math.inf
 
 
+class _Queues:
+    """The queues that are known, by name. It is used under the lock of its service."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Queue] = {}
+        self._sweep_at = SWEEP_AT
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __iter__(self) -> Iterator[_Queue]:
+        return iter(self._of.values())
+
+    def note(self, name: str, pause_s: float) -> None:
+        """Note that a queue may need a reader. pause_s: see _Queue, of one that was not known."""
+        self._of.setdefault(name.lower(), _Queue(name, pause_s)).is_due = True
+        if len(self._of) > self._sweep_at:
+            self._sweep_at = 2 * len(self._of)
+            self.note_all()
+
+    def note_all(self) -> None:
+        """Note that any of them may need a reader, or may be gone."""
+        for queue in self:
+            queue.is_due = True
+
+    def take_due(self) -> list[_Queue]:
+        """Return those that are to be looked at now."""
+        now_s = time.monotonic()
+        due = [one for one in self if _is_to_look_at(one, now_s)]
+        for queue in due:
+            queue.is_due, queue.again_s = False, math.inf
+        return due
+
+    def forget(self, queue: _Queue) -> None:
+        """Forget a queue that is gone, unless readers of it still run."""
+        if not queue.running:
+            self._of.pop(queue.name.lower(), None)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._of))
+
+
 class ActivationService:
     """Starts readers for queues. Every method may be called from any thread.
 
@@ -131,14 +171,13 @@ class ActivationService:
         self._programs = programs
         self._pause_s = pause_s
         self._changed = threading.Condition()
-        self._queues: dict[str, _Queue] = {}
+        self._queues = _Queues()
         self._sessions: set[ServiceBroker] = set()
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
-        self._sweep_at = SWEEP_AT
         self._sessions_begun = 0
         self._problem, self._has_ended = "", True
         self._is_awaited = False  # by run(): another one starts it again
@@ -197,9 +236,8 @@ class ActivationService:
         until_s = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             seen = self._looked
-            for queue in self._queues.values():
-                queue.is_due = True
-            while self._looked == seen or any(map(_is_busy, self._queues.values())):
+            self._queues.note_all()
+            while self._looked == seen or any(map(_is_busy, self._queues)):
                 left_s = None if until_s is None else until_s - time.monotonic()
                 if self._has_ended or (left_s is not None and left_s <= 0):
                     return False
@@ -209,7 +247,7 @@ class ActivationService:
     def statistics(self) -> dict[str, int]:
         """Return the figures of this service: queues, running, started, ended and failures."""
         with self._changed:
-            running = sum(one.running for one in self._queues.values())
+            running = sum(one.running for one in self._queues)
             return {"queues": len(self._queues), "running": running} | self._counts
 
     def _ended(self, text: str) -> None:
@@ -259,27 +297,19 @@ class ActivationService:
     def _has_due(self) -> bool:
         """Whether a queue is to be looked at now."""
         with self._changed:
-            return any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
+            return any(_is_to_look_at(one, time.monotonic()) for one in self._queues)
 
     def _note(self, *names: str) -> None:
         """Note that queues may need a reader."""
         with self._changed:
             for name in names:
-                key = name.lower()
-                if not self._only or key in self._only:
-                    self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
-            if len(self._queues) > self._sweep_at:
-                self._sweep_at = 0
-                for queue in self._queues.values():
-                    queue.is_due = True
+                if not self._only or name.lower() in self._only:
+                    self._queues.note(name, self._pause_s)
 
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
-        now_s = time.monotonic()
         with self._changed:
-            due = [one for one in self._queues.values() if _is_to_look_at(one, now_s)]
-            for queue in due:
-                queue.is_due, queue.again_s = False, math.inf
+            due = self._queues.take_due()
         for at, queue in enumerate(due):
             try:
                 self._look_at(session, queue)
@@ -288,17 +318,12 @@ class ActivationService:
                     for one in due[at:]:
                         one.is_due = True
                     raise
-                self._forget(queue, problem)
+                if problem.refused is Reason.QUEUE_NOT_FOUND:
+                    with self._changed:
+                        self._queues.forget(queue)
         with self._changed:
             self._looked += 1
-            self._sweep_at = self._sweep_at or max(SWEEP_AT, 2 * len(self._queues))
             self._changed.notify_all()
-
-    def _forget(self, queue: _Queue, problem: Error) -> None:
-        """Forget a queue that is gone, but for one whose readers still run."""
-        with self._changed:
-            if problem.refused is Reason.QUEUE_NOT_FOUND and not queue.running:
-                self._queues.pop(queue.name.lower(), None)
 
     def _look_at(self, session: ServiceBroker, queue: _Queue) -> None:
         shown = _queue(session, queue.name)

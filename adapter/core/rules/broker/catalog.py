@@ -234,7 +234,7 @@ def namesakes(qm: QueueManager, kind: str, name: str) -> list[str]:
     return [one for one in others if (kinds.PREFIX + one, name) in qm.objects]
 
 
-def deleted(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
+def record_deletion(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
     """Return what records that an object, which is no queue, is deleted, by whatever command."""
     return [r.ObjectDeleted(kinds.PREFIX + kind, name), *_rights_that_stay(qm, kind, name)]
 
@@ -512,7 +512,7 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
     _note_changed(qm, kind, name, request, structs.asdict(found))
     wake_users(qm, kind, name)
-    return done(qm, request, deleted(qm, kind, name))
+    return done(qm, request, record_deletion(qm, kind, name))
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
@@ -537,7 +537,7 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
         text = f"event notification {min(others)} puts events on it: drop that first"
         raise Refusal(Reason.OBJECT_IN_USE, name, text)
     qm.wake(queue)
-    records = [record for one in about for record in deleted(qm, kinds.NOTIFICATION, one)]
+    records = [record for one in about for record in record_deletion(qm, kinds.NOTIFICATION, one)]
     return [*records, *(r.QueueDeleted(key) for key in keys if key in qm.queues)]
 
 

@@ -219,7 +219,7 @@ def get_group(
     qm: QueueManager, request: Request, command: BrokerGetGroup, unit: UnitOfWork
 ) -> Decision | None:
     """GET CONVERSATION GROUP: lock the group of the message that RECEIVE would return first; None
-    if there is none.
+    if it would return no message.
     """
     queue = queue_named(qm, command.queue)
     check_on(queue)

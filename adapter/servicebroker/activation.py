@@ -20,7 +20,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -60,6 +60,12 @@ HIDDEN = (
     "queue %s: no reader is started, because this service may not look at it: grant its user VIEW "
     "DEFINITION and RECEIVE on the queue"
 )
+HIDDEN_AGAIN_S = 5.0
+"""A queue that the service may not look at is looked at again so often: that a right was granted is
+said by no event."""
+SWEEP_AT = 64
+"""Queues that are known before all are looked at again, as some may be gone; then twice as many as
+are left."""
 STOP_GRACE_S, JOIN_S = 10.0, 15.0
 """Programs are given so long to end when the service is stopped; all readers."""
 
@@ -82,7 +88,8 @@ class _Queue(Struct):
     pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it;
     receives: how often had been received when the last reader was started, which still runs;
     refused: the procedure that was not allowed when it was last looked at; is_hidden: it could not
-    be looked at then; quiet_s: when the last reader is reported if it has not received until then.
+    be looked at then; again_s: when it is looked at again; quiet_s: when the last reader is
+    reported if it has not received until then.
     """
 
     name: str
@@ -94,7 +101,48 @@ class _Queue(Struct):
     receives: Receives | None = None
     refused: str = ""
     is_hidden: bool = False
+    again_s: float = math.inf
     quiet_s: float = math.inf
+
+
+class _Queues:
+    """The queues that are known, by name. It is used under the lock of its service."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Queue] = {}
+        self._sweep_at = SWEEP_AT
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __iter__(self) -> Iterator[_Queue]:
+        return iter(self._of.values())
+
+    def note(self, name: str, pause_s: float) -> None:
+        """Note that a queue may need a reader. pause_s: see _Queue, of one that was not known."""
+        self._of.setdefault(name.lower(), _Queue(name, pause_s)).is_due = True
+        if len(self._of) > self._sweep_at:
+            self._sweep_at = 2 * len(self._of)
+            self.note_all()
+
+    def note_all(self) -> None:
+        """Note that any of them may need a reader, or may be gone."""
+        for queue in self:
+            queue.is_due = True
+
+    def take_due(self) -> list[_Queue]:
+        """Return those that are to be looked at now."""
+        now_s = time.monotonic()
+        due = [one for one in self if _is_to_look_at(one, now_s)]
+        for queue in due:
+            queue.is_due, queue.again_s = False, math.inf
+        return due
+
+    def forget(self, queue: _Queue) -> None:
+        """Forget a queue that is gone, unless readers of it still run."""
+        if not queue.running:
+            self._of.pop(queue.name.lower(), None)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._of))
 
 
 class ActivationService:
@@ -123,7 +171,7 @@ class ActivationService:
         self._programs = programs
         self._pause_s = pause_s
         self._changed = threading.Condition()
-        self._queues: dict[str, _Queue] = {}
+        self._queues = _Queues()
         self._sessions: set[ServiceBroker] = set()
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
@@ -131,7 +179,7 @@ class ActivationService:
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
         self._sessions_begun = 0
-        self._problem, self._has_ended = "", False
+        self._problem, self._has_ended = "", True
         self._is_awaited = False  # by run(): another one starts it again
 
     # -- running
@@ -183,14 +231,13 @@ class ActivationService:
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until no reader runs and none is needed; False if that was not in time (seconds), or
-        the service has ended.
+        the service does not run.
         """
         until_s = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             seen = self._looked
-            for queue in self._queues.values():
-                queue.is_due = True
-            while self._looked == seen or any(map(_is_busy, self._queues.values())):
+            self._queues.note_all()
+            while self._looked == seen or any(map(_is_busy, self._queues)):
                 left_s = None if until_s is None else until_s - time.monotonic()
                 if self._has_ended or (left_s is not None and left_s <= 0):
                     return False
@@ -200,7 +247,7 @@ class ActivationService:
     def statistics(self) -> dict[str, int]:
         """Return the figures of this service: queues, running, started, ended and failures."""
         with self._changed:
-            running = sum(one.running for one in self._queues.values())
+            running = sum(one.running for one in self._queues)
             return {"queues": len(self._queues), "running": running} | self._counts
 
     def _ended(self, text: str) -> None:
@@ -250,23 +297,19 @@ class ActivationService:
     def _has_due(self) -> bool:
         """Whether a queue is to be looked at now."""
         with self._changed:
-            return any(_is_to_look_at(one, time.monotonic()) for one in self._queues.values())
+            return any(_is_to_look_at(one, time.monotonic()) for one in self._queues)
 
     def _note(self, *names: str) -> None:
         """Note that queues may need a reader."""
         with self._changed:
             for name in names:
-                key = name.lower()
-                if not self._only or key in self._only:
-                    self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
+                if not self._only or name.lower() in self._only:
+                    self._queues.note(name, self._pause_s)
 
     def _look(self, session: ServiceBroker) -> None:
         """Start a reader for every queue that needs one and has no pause."""
-        now_s = time.monotonic()
         with self._changed:
-            due = [one for one in self._queues.values() if _is_to_look_at(one, now_s)]
-            for queue in due:
-                queue.is_due = False
+            due = self._queues.take_due()
         for at, queue in enumerate(due):
             try:
                 self._look_at(session, queue)
@@ -275,6 +318,9 @@ class ActivationService:
                     for one in due[at:]:
                         one.is_due = True
                     raise
+                if problem.refused is Reason.QUEUE_NOT_FOUND:
+                    with self._changed:
+                        self._queues.forget(queue)
         with self._changed:
             self._looked += 1
             self._changed.notify_all()
@@ -386,7 +432,8 @@ def _as_list(argument: str, of: str, given: Iterable[str]) -> Iterable[str]:
 
 
 def _is_to_look_at(queue: _Queue, now_s: float) -> bool:
-    return (queue.is_due and queue.until_s <= now_s) or queue.quiet_s <= now_s
+    is_due = queue.is_due and queue.until_s <= now_s
+    return is_due or min(queue.quiet_s, queue.again_s) <= now_s
 
 
 def _note_quiet(queue: _Queue, *, is_waited_for: bool) -> None:
@@ -398,13 +445,15 @@ def _note_quiet(queue: _Queue, *, is_waited_for: bool) -> None:
 
 
 def _is_left(queue: _Queue, problem: Error) -> bool:
-    """Whether a queue that could not be looked at is left until its next event: it is gone, or the
+    """Whether a queue that could not be looked at is left: it is gone; or for a while, as the
     service may not see it, which is logged once.
     """
     queue.quiet_s = math.inf
-    if problem.refused is Reason.AUTHORITY_MISSING and not queue.is_hidden:
-        queue.is_hidden = True
-        log.error(HIDDEN, queue.name)
+    if problem.refused is Reason.AUTHORITY_MISSING:
+        queue.again_s = time.monotonic() + HIDDEN_AGAIN_S
+        if not queue.is_hidden:
+            queue.is_hidden = True
+            log.error(HIDDEN, queue.name)
     return problem.refused in (Reason.QUEUE_NOT_FOUND, Reason.AUTHORITY_MISSING)
 
 

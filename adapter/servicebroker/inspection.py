@@ -26,6 +26,8 @@ from adapter.servicebroker.statements import Handle, Statements, as_guid
 from adapter.servicebroker.transaction import Transaction
 from adapter.servicebroker.views import EndpointRow
 
+BEFORE = "before the inspection"
+"""A savepoint: what is rolled back to it counts for no queue."""
 NO_MESSAGE = "No message available."
 EMPTY = "Empty message."
 BINARY = "No validation -- binary message:"
@@ -43,7 +45,8 @@ class Inspection(Struct, frozen=True):
 
 class Removal(Struct, frozen=True):
     """What became of a conversation. inspected: its first message, as it was before. endpoints: the
-    sides of the conversation that are left. state_cleared: clear_state was called.
+    sides of the conversation that are left, this one among them until the other one has the error.
+    state_cleared: clear_state was called.
     """
 
     conversation_handle: UUID
@@ -61,7 +64,13 @@ class Removal(Struct, frozen=True):
             f"its other side, {one.conversation_handle} of service {one.service_name}, is in state "
             f"{one.state}: it has to receive the error, and end"
             for one in self.endpoints
+            if one.conversation_handle != self.conversation_handle
         ]
+        if any(one.conversation_handle == self.conversation_handle for one in self.endpoints):
+            lines.append(
+                "this side is forgotten when the other side has the error: it waits for that, "
+                "see transmission_queue()"
+            )
         if not self.state_cleared:
             lines.append(
                 "state that applications keep for the conversation was not cleared: remove it, "
@@ -106,28 +115,48 @@ class Poison(Catalog, CatalogViews, Statements):
         """Receive the next message of a conversation, show it, and roll back.
 
         It waits while another transaction has the conversation's group. The rollback counts for the
-        queue: the inspection that would turn it OFF is refused, unless force is given.
-        Raises ServiceBrokerError.
+        queue: the inspection that would turn it OFF is refused, and does not count, unless force is
+        given. Raises ServiceBrokerError.
         """
-        before = self.queue(queue)
-        disables = before.status and before.is_poison_message_handling_enabled
-        if disables and before.rollback_count >= ROLLBACKS_MAX - 1 and not force:
-            raise ServiceBrokerError(
-                0,
-                f"an inspection now would be rollback {before.rollback_count + 1} in a row, and "
-                f"turn queue {before.name} OFF: look at it with browse(), or give force=True",
-                before.name,
-            )
+        if not force:
+            self._check_rollback(queue)
         transaction = self.transaction()
         try:
+            if not force:
+                transaction.save(BEFORE)
             rows = transaction.receive(
                 queue, top=1, conversation_handle=conversation_handle, timeout_ms=timeout_ms
             )
+            if rows and not force:
+                self._check_again(queue, transaction)
         finally:
             if transaction.is_open:
                 transaction.rollback()
         row = rows[0] if rows else None
         return Inspection(shown(row), row, self.queue(queue).rollback_count)
+
+    def _check_again(self, queue: str, transaction: Transaction) -> None:
+        """Refuse an inspection that has received, without a rollback that counts: it may have
+        waited for a transaction which was rolled back.
+        """
+        try:
+            self._check_rollback(queue)
+        except ServiceBrokerError:
+            transaction.rollback_to(BEFORE)
+            transaction.commit()
+            raise
+
+    def _check_rollback(self, queue: str) -> None:
+        """Refuse one more rollback if it would turn the queue OFF."""
+        shows = self.queue(queue)
+        disables = shows.status and shows.is_poison_message_handling_enabled
+        if disables and shows.rollback_count >= ROLLBACKS_MAX - 1:
+            raise ServiceBrokerError(
+                0,
+                f"an inspection now would be rollback {shows.rollback_count + 1} in a row, and "
+                f"turn queue {shows.name} OFF: look at it with browse(), or give force=True",
+                shows.name,
+            )
 
     def remove_poison(
         self,

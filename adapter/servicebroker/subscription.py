@@ -18,12 +18,13 @@ from msgspec import Struct
 from adapter.connection.channel.channel import Channel
 from adapter.connection.channel.closing import Closing
 from adapter.core.contract import broker as b
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueDescription
 from adapter.errors import Error
 from adapter.host import watched
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
-from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
+from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType, ServiceBrokerError
 from adapter.servicebroker.events import Following, Outage
 
 log = logging.getLogger("adapter.servicebroker")
@@ -53,10 +54,12 @@ class EventSubscription(Closing):
         self._closed = False
 
     def close(self) -> None:
-        """End it: a callback that runs comes to its end, and no other is called."""
+        """End it: a callback that runs comes to its end, and no other is called. If it fails, it
+        may be called again.
+        """
         if not self._closed:
-            self._closed = True
             self._close()
+            self._closed = True  # not before: else a notification whose drop failed stays
 
 
 class Subscribing(Catalog):
@@ -84,10 +87,20 @@ class Subscribing(Catalog):
         if queue is not None:
             name = f"subscription {uuid4()}"
             self.create_event_notification(name, queue, event=event)
-            return EventSubscription(lambda: self.drop_event_notification(name))
+            return EventSubscription(lambda: self._drop_notification(name))
         if not callable(callback):
             raise InvalidArgumentType(f"callback is a callable, not {callback!r}")
         return _Watch(self, event, callback).subscription
+
+    def _drop_notification(self, name: str) -> None:
+        """Drop the notification of a subscription, which may have gone with its queue, or by an
+        attempt whose answer was lost.
+        """
+        try:
+            self.drop_event_notification(name)
+        except ServiceBrokerError as problem:
+            if problem.refused is not Reason.OBJECT_NOT_FOUND:
+                raise
 
 
 class _Watch:

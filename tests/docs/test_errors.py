@@ -1,9 +1,11 @@
 """docs/errors.md says of every error what happened and what to do; the glossary has every word."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from adapter.core.contract.reasons import Reason
+from adapter.core.rules import broker
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from adapter.host.settings.setting_rows import SETTINGS
@@ -38,6 +40,22 @@ def test_every_reason_is_there(reason: Reason) -> None:
     assert error == case.error.__name__
     assert happened == re.sub(r"\{name(!r)?\}", "*name*", case.happened)
     assert len(to_do) >= 10
+
+
+def test_every_code_of_an_error_message_of_service_broker_is_there() -> None:
+    folder = Path(broker.__file__).parent
+    given = {
+        value
+        for one in folder.glob("*.py")
+        for value in vars(import_module(f"{broker.__name__}.{one.stem}")).values()
+        if type(value) is int and value < -8_000
+    }
+    page = (DOCS / "from-service-broker.md").read_text()
+    said = re.search(
+        r"An Error message of the system has a negative code: (.*?)\n\n", page, re.DOTALL
+    )
+    assert said is not None
+    assert {int(one) for one in re.findall(r"-\d{4}", said[1])} == given
 
 
 def test_the_glossary_has_the_words_of_the_architecture() -> None:

@@ -28,7 +28,8 @@ class ReaderActivity(Struct):
     """What is known of a queue's readers. Soft state; times are of QueueManager.elapsed_ms.
 
     is_watched: whether anybody asks for its activation; None: not looked up yet. is_raised: the
-    event was raised, and no program has received since. has_timer: it is checked again by a tick.
+    event was raised, and since then no program has received, and there was something to be
+    received. has_timer: it is checked again by a tick.
     """
 
     is_watched: bool | None = None

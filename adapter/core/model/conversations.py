@@ -26,6 +26,7 @@ and the rows they have are hard. This module does not know what a verb means.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -107,6 +108,13 @@ class Endpoint:
         while self.waiting and not is_there(self.waiting[-1]):
             self.waiting.pop()
         return bool(self.waiting)
+
+    def is_unbegun(self, seq: int, sequence: int, is_there: Callable[[int], bool]) -> bool:
+        """Whether all that it has sent before a message which waits for its far service waits too:
+        nothing has left. seq, sequence: of the message. They leave in order.
+        """
+        first = bisect_left(self.waiting, True, key=is_there)
+        return bisect_left(self.waiting, seq) - first == sequence
 
 
 class ConversationGroup:

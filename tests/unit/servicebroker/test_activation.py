@@ -39,6 +39,7 @@ ALLOWED = [
         "do_nothing",
         "fail",
         "nowhere",
+        "fail_first",
     )
 ]
 
@@ -73,6 +74,13 @@ def do_nothing(session: ServiceBroker, queue: str) -> None:
 
 def fail(session: ServiceBroker, queue: str) -> None:
     raise ValueError("no such account")
+
+
+def fail_first(session: ServiceBroker, queue: str) -> None:
+    seen.append("start")
+    if len(seen) == 1:
+        raise ValueError("no such account")
+    receive_all(session, queue)
 
 
 @pytest.fixture
@@ -394,6 +402,73 @@ def test_a_queue_that_the_service_may_not_look_at_holds_up_no_other(
         assert service.wait_idle(WAIT_S)
     (said,) = caplog.messages
     assert said.startswith("queue A: no reader is started, because this service may not look at it")
+
+
+def test_queues_that_are_gone_are_forgotten(
+    at: BrokerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if nothing has happened to them since."""
+    monkeypatch.setattr(activation, "SWEEP_AT", 4)
+    with stopped_at_the_end(ActivationService(at.admin, allow=[])) as service:
+        service.start()
+        for number in range(30):
+            name = f"Q{number}"
+            at.admin.create_queue(name, activation=QueueActivation("reader:read"))
+            at.admin.create_service(name, name, contracts=[DEFAULT])
+            handle = at.submit("one", to=name)
+            until(lambda n=number: service.statistics()["failures"] > n)  # type: ignore[misc]
+            at.admin.drop_service(name)
+            at.form.end_conversation(handle)
+            at.admin.drop_queue(name)
+            assert service.statistics()["queues"] <= 6
+        assert service.wait_idle(WAIT_S)
+        assert service.statistics()["queues"] == 0
+
+
+def test_a_service_that_does_not_run_is_not_waited_for(at: BrokerSite) -> None:
+    service = ActivationService(at.admin, [EXPENSES], allow=ALLOWED)
+    assert not service.wait_idle()
+    with pytest.raises(InvalidOption, match="has no activation"):
+        service.start()
+    assert not service.wait_idle()
+    activate(at, "receive_all")
+    with stopped_at_the_end(service):
+        service.start()
+        assert service.wait_idle(WAIT_S)
+
+
+def test_a_right_that_is_granted_later_is_noticed(
+    at: BrokerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    activate(at, "receive_all")
+    looks, refused = activation._queue, threading.Event()
+
+    def look(session: ServiceBroker, name: str) -> dict[str, Any]:
+        if not refused.is_set():
+            refused.set()
+            problem = ServiceBrokerError(229, "not authorized", name)
+            problem.refused = Reason.AUTHORITY_MISSING
+            raise problem
+        return looks(session, name)
+
+    at.submit("one")
+    monkeypatch.setattr(activation, "_queue", look)
+    monkeypatch.setattr(activation, "HIDDEN_AGAIN_S", 0.05)
+    with stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED)) as service:
+        service.start()
+        until(lambda: seen == ["one"])
+
+
+def test_what_comes_when_the_cause_of_a_failure_was_removed(at: BrokerSite) -> None:
+    activate(at, "fail_first")
+    with stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED, pause_s=0.05)) as service:
+        service.start()
+        handle = at.submitted("one")
+        until(lambda: service.statistics()["failures"] == 1)
+        at.admin.end_conversation(handle, error=5, description="it cannot be processed")
+        assert service.wait_idle(WAIT_S)
+        at.submit("two")
+        until(lambda: seen[-1] == "two")
 
 
 def test_a_service_that_has_ended_is_waited_for_no_longer(service: ActivationService) -> None:

@@ -1,5 +1,6 @@
 """An inspection, or a removal of a poison message, that is refused changes nothing."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from adapter.errors import Error
 from adapter.servicebroker import ServiceBrokerError
 from adapter.servicebroker.errors import InvalidArgument
 from adapter.servicebroker.inspection import xml_text
-from tests.support.broker_site import EXPENSES, broker_site
+from tests.support.broker_site import EXPENSES, FORMS, broker_site, rolled_back
 
 DESCRIPTION = "it cannot be processed"
 
@@ -58,6 +59,45 @@ def test_an_inspection_never_turns_a_queue_off_unasked(count: int) -> None:
         assert at.is_on()
         assert at.admin.inspect(EXPENSES, handle, force=True).row is not None
         assert at.is_on() is (count < 3)
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_nor_does_one_that_waits_for_transactions_which_roll_back(count: int, others: int) -> None:
+    """others: transactions on other conversations that roll back meanwhile."""
+    with broker_site() as at, ThreadPoolExecutor(1) as pool:
+        handle = at.submitted("poison")
+        at.fail(EXPENSES, times=count)
+        with at.program.transaction() as t:
+            t.receive(EXPENSES)
+            at.submit("other")
+            found = pool.submit(at.admin.inspect, EXPENSES, handle, timeout_ms=60_000)
+            at.await_waits(EXPENSES)
+            with at.manager.connect_servicebroker() as session:
+                for _ in range(min(others, 3 - count)):
+                    with rolled_back(session) as other:
+                        assert [row.text for row in other.receive(EXPENSES)] == ["other"]
+            before = at.count()
+            t.rollback()
+        if before + 1 < 4:
+            assert found.result().rollback_count == before + 2
+        else:
+            with pytest.raises(ServiceBrokerError, match="would be rollback 5 in a row"):
+                found.result()
+            assert at.count() == 4
+        assert at.is_on()
+        assert sorted(at.texts()) == ["other", "poison"]
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_a_removal_reports_of_its_own_side_that_it_is_forgotten_later(is_on: bool) -> None:
+    with broker_site() as at:
+        handle = at.submitted("poison")
+        at.admin.alter_queue(FORMS, status=is_on)
+        removal = at.admin.remove_poison(EXPENSES, handle, error=1, description=DESCRIPTION)
+        assert f"other side, {handle}" not in removal.report
+        assert removal.report.count("its other side") == 1
+        assert ("this side is forgotten when" in removal.report) is not is_on
 
 
 def test_a_removal_is_no_part_of_a_transaction() -> None:

@@ -52,3 +52,22 @@ def test_it_ends_with_its_session(caplog: pytest.LogCaptureFixture) -> None:
         session.close()
         subscription.close()
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_close_that_failed_is_tried_again(is_gone: bool) -> None:
+    with broker_site() as at:
+        at.admin.create_queue("Events")
+        with sb.connect(at.manager.address, reconnect_timeout_s=0.01) as session:
+            subscription = session.subscribe(queue="Events")
+            at.manager.stop()
+            with pytest.raises(sb.ServiceBrokerError):
+                subscription.close()
+            at.manager.start()
+            if is_gone:
+                for one in at.admin.event_notifications():
+                    at.admin.drop_event_notification(one.name)
+            subscription.close()
+            subscription.close()
+        assert at.admin.event_notifications() == []
+        at.admin.drop_queue("Events")

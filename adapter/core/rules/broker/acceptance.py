@@ -15,23 +15,27 @@ from adapter.core.rules.broker import catalog
 NO_CONTRACT = -8408
 NOT_SENDABLE = -8431
 NOT_VALID = -9615
+NO_SERVICE = -8490
+"""It does not exist, and there is no room to wait for it; or no room for a conversation with it."""
 
 Problem = tuple[int, str]
 """An error code of the system, and its text; 0: no problem."""
 
 
-def why_not(qm: QueueManager, header: BrokerHeader, body: bytes, *, is_new: bool) -> Problem:
-    """Say why a message must not be delivered to a service here. is_new: it begins a conversation
-    for which there is no endpoint yet.
+def why_not(qm: QueueManager, header: BrokerHeader, body: bytes, begins: int) -> Problem:
+    """Say why a message must not be delivered to a service here. begins: how many endpoints are
+    new in the step with that which it begins; 0: there is an endpoint for it.
     """
     if header.message_type in SYSTEM_TYPES:
         return 0, ""
     by = header.contract
-    if is_new:
+    if begins:
         accepted = kinds.names(catalog.service(qm, header.service).contracts)
         if catalog.lookup(qm, kinds.CONTRACT, by) is None or by not in accepted:
             text = f"Target service '{header.service}' does not support contract '{by}'."
             return NO_CONTRACT, text
+        if not catalog.has_room(qm, begins):
+            return NO_SERVICE, f"Service '{header.service}' has no room for more conversations."
     return why_not_sent(qm, header, body)
 
 

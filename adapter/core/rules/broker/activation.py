@@ -2,7 +2,8 @@
 
 They do when a message comes that is the only one to be received while no unit has received; or when
 messages are there for some time, no program waits for them, and no receive has just found nothing.
-Once the event was raised it is not raised again before a program has received from the queue.
+Once the event was raised it is not raised again before a program has received from the queue, or
+there is nothing more to be received: what comes after that, or comes back, has an event of its own.
 A queue without activation and without a notification of the event costs nothing. This module does
 not know what a reader is, nor how one is started.
 """
@@ -24,14 +25,15 @@ found nothing says that they do."""
 def note_arrival(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> None:
     """Note that the step puts a message to a queue."""
     if is_watched(qm, queue):
-        fresh = queue.groups.next() is None
+        fresh = _note_nothing_left(queue)
         qm.step.broker_due.append(ActivationCheck(queue.name, now_ms, fresh=fresh))
 
 
 def note_unit_end(qm: QueueManager, work: BrokerWork, now_ms: int) -> None:
-    """Note that a unit ends: what it has locked may be received."""
+    """Note that a unit ends, before it unlocks its groups: what these have may be received."""
     for queue in {one.name: one for one, _ in work.locked}.values():
         if is_watched(qm, queue):
+            _note_nothing_left(queue)
             qm.step.broker_due.append(ActivationCheck(queue.name, now_ms))
 
 
@@ -46,6 +48,16 @@ def note_empty(qm: QueueManager, queue: BrokerQueue, command: object) -> None:
     if is_of_any_group(command):
         queue.activity.empty_ms = qm.elapsed_ms
     _allow(qm, queue)
+
+
+def _note_nothing_left(queue: BrokerQueue) -> bool:
+    """Let the event be raised again if nothing can be received: messages may have gone without a
+    program that received, or a unit has them locked. Returns whether it is so.
+    """
+    if queue.groups.next() is not None:
+        return False
+    queue.activity.is_raised = False
+    return True
 
 
 def _allow(qm: QueueManager, queue: BrokerQueue) -> None:

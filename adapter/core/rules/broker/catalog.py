@@ -17,7 +17,7 @@ from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
-from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
+from adapter.core.contract.broker_header import RETAINED_SENT
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
@@ -39,6 +39,8 @@ ADDRESS = (
     f"{b.EXPORT_ADDRESS}; a name has 1 to 48 characters of A-Z a-z 0-9 . _ / %"
 )
 CONVERSATIONS_MAX = 1_000_000
+"""Endpoints of a queue manager: a conversation of two services here has two. Those of notifications
+are counted, and always made."""
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
@@ -61,7 +63,7 @@ def lookup(qm: QueueManager, kind: str, name: str) -> Struct | None:
 
 def check_there(qm: QueueManager, kind: str, name: str) -> None:
     """Refuse an object that is no queue, and does not exist."""
-    _check_name(kind, name)
+    check_name(kind, name)
     _require(qm, kind, name)
 
 
@@ -123,9 +125,15 @@ def check_length(body: bytes) -> None:
         raise Refusal(Reason.MESSAGE_TOO_LONG, detail=text)
 
 
-def check_room(qm: QueueManager, more: int) -> None:
-    """Refuse more conversations than there is room for."""
-    if len(qm.conversations.endpoints) + more >= CONVERSATIONS_MAX:
+def has_room(qm: QueueManager, more: int) -> bool:
+    """Whether there may be so many more endpoints, beside those that units have begun."""
+    known = qm.conversations
+    return len(known.endpoints) + len(known.handles_begun) + more <= CONVERSATIONS_MAX
+
+
+def check_room(qm: QueueManager) -> None:
+    """Refuse one more conversation if there is no room for it."""
+    if not has_room(qm, 1):
         text = f"{CONVERSATIONS_MAX} conversations at most: end those that are over"
         raise Refusal(Reason.LIMIT_REACHED, detail=text)
 
@@ -177,11 +185,11 @@ def retain_sent(
     unit.hold_put(retained_of(qm, queue), copy, weight(copy))
 
 
-def address_for(qm: QueueManager, sender: r.ConversationSet, header: BrokerHeader) -> str:
-    """Say where a message that waits goes: where its dialog does, and the first one of it where its
-    service is now.
+def address_for(qm: QueueManager, sender: r.ConversationSet, *, is_first: bool) -> str:
+    """Say where a message of an initiator that waits goes: where its dialog does; is_first: nothing
+    of that has left, so that it goes where its service is now.
     """
-    return sender.far_queue_manager if header.sequence else address_of(qm, header.service)
+    return address_of(qm, sender.far_service) if is_first else sender.far_queue_manager
 
 
 def address_of(qm: QueueManager, name: str) -> str:
@@ -226,6 +234,11 @@ def namesakes(qm: QueueManager, kind: str, name: str) -> list[str]:
     return [one for one in others if (kinds.PREFIX + one, name) in qm.objects]
 
 
+def record_deletion(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
+    """Return what records that an object, which is no queue, is deleted, by whatever command."""
+    return [r.ObjectDeleted(kinds.PREFIX + kind, name), *_rights_that_stay(qm, kind, name)]
+
+
 def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
     """Return the authority records of the name of an object that is dropped, which goes with those
     of its name: others of this name have them too. To send is a right on a service alone; who has
@@ -246,7 +259,7 @@ def _rights_that_stay(qm: QueueManager, kind: str, name: str) -> list[r.Record]:
 def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     if kind == kinds.QUEUE:
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
@@ -265,7 +278,9 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
 def _note_changed(
     qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
 ) -> None:
-    """Note what may be delivered, or activated, when an object has these attributes, or had."""
+    """Note what may be delivered, activated, or forgotten, when an object has these attributes, or
+    had.
+    """
     if kind == kinds.SERVICE:
         note_release_of_service(qm, name, request.now_ms)
     for one in attributes:
@@ -276,7 +291,8 @@ def _note_changed(
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
 
 
-def _check_name(kind: str, name: str) -> None:
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that no object of a kind has."""
     if kind not in kinds.TABLES:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
     bad = any(c < " " or c == "\x7f" for c in name) or (
@@ -388,10 +404,21 @@ def _check_attributes(
         if attributes.get("event") not in b.EVENTS:
             text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
-    elif kind == kinds.ROUTE and attributes.get("address"):
-        naming.check_name(attributes["address"].removeprefix(b.EXPORT_ADDRESS), ADDRESS)
+    elif kind == kinds.ROUTE:
+        _check_named(kinds.SERVICE, given.get("service", ""))
+        if attributes.get("address"):
+            naming.check_name(attributes["address"].removeprefix(b.EXPORT_ADDRESS), ADDRESS)
     elif kind == kinds.PRIORITY:
+        _check_named(kinds.CONTRACT, given.get("contract", ""))
+        _check_named(kinds.SERVICE, given.get("local_service", ""))
+        _check_named(kinds.SERVICE, given.get("remote_service", ""))
         _check_priority(qm, name, attributes)
+
+
+def _check_named(kind: str, name: str) -> None:
+    """Refuse to name an object that can never be; empty: any."""
+    if name:
+        check_name(kind, name)
 
 
 def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
@@ -432,7 +459,7 @@ def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> 
 def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> Decision:
     """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     dates = {"altered_ms": request.now_ms}
     if kind == kinds.QUEUE:
         return _alter_queue(qm, request, command, dates)
@@ -474,7 +501,7 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     service causes, see broker_drop.
     """
     kind, name = command.kind, command.name
-    _check_name(kind, name)
+    check_name(kind, name)
     if kind == kinds.QUEUE:
         return done(qm, request, _drop_queue(qm, name))
     if (kind, name) in SYSTEM:
@@ -483,11 +510,9 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    if kind in (kinds.NOTIFICATION, kinds.ROUTE):
-        _note_changed(qm, kind, name, request, structs.asdict(found))
+    _note_changed(qm, kind, name, request, structs.asdict(found))
     wake_users(qm, kind, name)
-    deleted = r.ObjectDeleted(kinds.PREFIX + kind, name)
-    return done(qm, request, [deleted, *_rights_that_stay(qm, kind, name)])
+    return done(qm, request, record_deletion(qm, kind, name))
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
@@ -512,8 +537,7 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
         text = f"event notification {min(others)} puts events on it: drop that first"
         raise Refusal(Reason.OBJECT_IN_USE, name, text)
     qm.wake(queue)
-    notification = kinds.PREFIX + kinds.NOTIFICATION
-    records: list[r.Record] = [r.ObjectDeleted(notification, one) for one in about]
+    records = [record for one in about for record in record_deletion(qm, kinds.NOTIFICATION, one)]
     return [*records, *(r.QueueDeleted(key) for key in keys if key in qm.queues)]
 
 

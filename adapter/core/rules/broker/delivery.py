@@ -47,7 +47,6 @@ from adapter.core.rules.network import routes
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
 
-NO_SERVICE = -8490
 ENDPOINT_GONE = -8462
 TOO_LONG = -8459
 LIFETIME_OVER = -8489
@@ -59,12 +58,13 @@ class ConversationPlan:
 
     states: endpoints that are changed or new, by handle. gone: those that cease to be. releasing:
     the queue whose held messages are put; taken: their seqs. held: queues that messages are held
-    on; waiting: endpoints here whose messages wait for their far service.
+    on; waiting: endpoints here whose messages wait for their far service. targets: how many sides
+    of targets are new.
     """
 
     __slots__ = (
         *("gone", "held", "new", "now_ms", "plan", "qm", "releasing", "states", "taken"),
-        "waiting",
+        *("targets", "waiting"),
     )
 
     def __init__(self, plan: Plan, releasing: str = "") -> None:
@@ -78,6 +78,7 @@ class ConversationPlan:
         self.taken: set[int] = set()
         self.held: set[str] = set()
         self.waiting: set[bytes] = set()
+        self.targets = 0
 
     def side(self, conversation: bytes, is_initiator: bool) -> r.ConversationSet | None:
         """Return one side of a conversation as it will be, to be changed; None: it is not here."""
@@ -230,7 +231,8 @@ def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if is_own(d, header) and sender is None:
         return ""  # it is dropped
-    far = catalog.address_for(d.qm, sender, header) if sender is not None else ""
+    is_first = header.sequence == 0
+    far = catalog.address_for(d.qm, sender, is_first=is_first) if sender is not None else ""
     if far.startswith(EXPORT_ADDRESS):
         is_known = True
     elif far:
@@ -349,7 +351,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
         return True
     if held is not None and not _may_hold(d, header, held):
         text = f"Cannot find the remote service '{header.service}' because it does not exist."
-        _answer(d, header, state, NO_SERVICE, text)
+        _answer(d, header, state, acceptance.NO_SERVICE, text)
         return True
     if held is not None:
         _hold(d, held, message)
@@ -359,7 +361,8 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     ):
         acknowledge(d, header)
         return True
-    code, text = acceptance.why_not(d.qm, header, message.body, is_new=state is None)
+    begins = 0 if state is not None else d.targets + 1
+    code, text = acceptance.why_not(d.qm, header, message.body, begins)
     if code:
         _answer(d, header, state, code, text)
         return True
@@ -554,6 +557,7 @@ def put_error(d: ConversationPlan, state: r.ConversationSet, code: int, text: st
 def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> r.ConversationSet:
     """Make the target's side of a conversation, in a group of its own."""
     qm = d.qm
+    d.targets += 1
     handle, group = qm.numbers.new_guid(), qm.numbers.new_guid()
     state = r.ConversationSet(
         handle,

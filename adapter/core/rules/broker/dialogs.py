@@ -54,8 +54,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
     work = work_of(unit)
     if qm.conversations.is_taken(command.handle) or command.handle in work.changes:
         raise Refusal(Reason.IDENTIFIER_ERROR, shown(command.handle), "the handle is in use")
-    if not command.to_service or len(command.to_service) > kinds.NAME_LENGTH_MAX:
-        raise Refusal(Reason.NAME_ERROR, command.to_service, "a service has 1 to 128 characters")
+    catalog.check_name(kinds.SERVICE, command.to_service)
     catalog.check_service_name(command.to_service)
     if not 0 <= command.lifetime_ms <= TIMEOUT_MAX_MS:
         text = f"a lifetime of {command.lifetime_ms} ms: it is 1 to 2147483647 seconds"
@@ -63,7 +62,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
     if command.encryption:
         text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
-    catalog.check_room(qm, len(work.changes))
+    catalog.check_room(qm)
     check_changes(qm, unit, [command.handle])
     ident = _group_of(qm, queue, command, unit)
     check_guid(ident, "the conversation group")

@@ -1,8 +1,9 @@
 """END CONVERSATION: plainly, with an error, or with cleanup; and savepoints of a unit.
 
 With the commit the messages of the conversation on this side's queue are gone, and the far side
-learns of the end behind everything that was sent before; of an error, instead of what has not left
-yet. This module does not know how a message reaches the far side.
+learns of the end behind everything that was sent before; of an error, instead of what the unit was
+to send. If that was all that was ever sent, there is no far side that could learn of it. This
+module does not know how a message reaches the far side.
 """
 
 from __future__ import annotations
@@ -45,16 +46,17 @@ def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWo
     _check(command)
     check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
     before = state_of(qm, command.handle, unit, may_be_ended=command.cleanup)
-    tells = (
-        not command.cleanup
-        and far_of(qm, command.handle) == OPEN
-        and (before.sent > 0 or not before.is_initiator)
-    )
-    message = _last_of(qm, request, command, unit, before) if tells else None
+    dropped = _sends_of(unit, before) if command.error is not None else []
+    sent = before.sent - len(dropped)
+    is_open = not command.cleanup and far_of(qm, command.handle) == OPEN
+    tells = is_open and (sent > 0 or not before.is_initiator)
+    last = structs.replace(before, sent=sent)
+    message = _last_of(qm, request, command, unit, last, dropped) if tells else None
     change = change_of(qm, command.handle, unit, may_be_ended=command.cleanup)
+    if is_open and dropped:
+        _drop_sends(unit, before)
+        change.sent -= len(dropped)
     if message is not None:
-        if command.error is not None:
-            _drop_sends(unit, before)
         hold(unit, change, message)
     change.is_ended, change.timer_ms = True, 0
     change.is_cleaned = change.is_cleaned or command.cleanup
@@ -65,23 +67,27 @@ def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWo
     return Decision([], Done(), qm.entry_n)
 
 
+def _sends_of(unit: UnitOfWork, state: ConversationSet) -> list[MessageData]:
+    """Return what a unit was to send for a side of a conversation."""
+    return work_of(unit).sends.of((state.conversation, state.is_initiator))
+
+
 def _last_of(
     qm: QueueManager,
     request: Request,
     command: b.BrokerEnd,
     unit: UnitOfWork,
-    before: ConversationSet,
+    state: ConversationSet,
+    less: list[MessageData],
 ) -> MessageData:
-    """Make the message by which the far side learns of the end, or refuse: the unit has no room. An
-    error comes instead of what the unit was to send.
+    """Make the message by which the far side learns of the end, or refuse: the unit has no room.
+
+    less: what is not sent then, and is not counted in the state, which is changed.
     """
-    state = structs.replace(before)
     if command.error is None:
-        message, less = message_of(state, b.END_DIALOG, b"", "E"), []
+        message = message_of(state, b.END_DIALOG, b"", "E")
     else:
-        body = error_body(command.error, command.description)
-        message = message_of(state, b.ERROR, body, "X")
-        less = work_of(unit).sends.of((state.conversation, state.is_initiator))
+        message = message_of(state, b.ERROR, error_body(command.error, command.description), "X")
     more = weight(message) - sum(weight(one) for one in less)
     unit_with_room(qm, request, command.unit, 1 - len(less), more)
     context.write_sender(qm, request, message)

@@ -3,12 +3,16 @@
 A verb that needs a group which another unit has locked waits for it. When that would make units
 wait for each other in a circle, the one whose verb closes the circle is the victim: its unit is
 backed out. A circle is closed by a verb that waits, or by one that has locked a group, if others of
-its unit wait. This module does not know what a verb does with a group.
+its unit wait. Looking for a circle costs as much as units wait for each other: each wait of theirs
+is looked at once. This module does not know what a verb does with a group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from adapter.core.contract.broker import BrokerReceive
+from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.broker_unit import BrokerWork
@@ -19,6 +23,11 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker.commit import on_commit
 from adapter.core.rules.broker.poison import rolled_back
 from adapter.core.rules.broker.wakes import LockKey, lock_key
+from adapter.core.rules.primitives import waiting
+
+WAITS_MAX = 64
+"""Verbs of a unit that wait, at most: each verb of the unit that is carried out looks at all of
+them, and they are tried again. A program that waits for its verbs has one."""
 
 
 class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
@@ -56,11 +65,26 @@ def lock(queue: BrokerQueue, group: ConversationGroup, unit: UnitOfWork) -> None
         work.locked.append((queue, group))
 
 
-def note_wait(unit: UnitOfWork, waiter: Waiter) -> None:
-    """Know that a verb of a unit waits."""
+def begin_wait(
+    qm: QueueManager,
+    request: Request,
+    unit: UnitOfWork,
+    key: BrokerQueue | LockKey,
+    wait_ms: int,
+    names: tuple[Hashable, ...] = (),
+) -> None:
+    """Let a verb of a unit wait for a key; refuse if too many wait already. names: see Waiter."""
     waits = work_of(unit).waits
     waits[:] = [one for one in waits if not one.ended]
-    waits.append(waiter)
+    if len(waits) >= WAITS_MAX:
+        text = f"{WAITS_MAX} statements of this transaction wait already"
+        raise Refusal(Reason.LIMIT_REACHED, detail=text)
+    waits.append(waiting.begin_for(qm, request, key, wait_ms, names=names))
+
+
+def locked_count(unit: UnitOfWork) -> int:
+    """Say how many groups a unit has locked."""
+    return len(unit.broker.locked) if unit.broker is not None else 0
 
 
 def wake_own(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -> None:
@@ -75,24 +99,29 @@ def wake_own(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -
 
 def check_circle(qm: QueueManager, unit: UnitOfWork, needed: LockNeeded) -> None:
     """Refuse to wait for a unit that waits, maybe through others, for this one."""
-    _check_circle(qm, unit, needed.group, needed.queue.attributes.display_name)
+    _check_circle(qm, unit, needed.group, needed.queue.attributes.display_name, set())
 
 
 def check_own_waits(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -> None:
     """Refuse what a verb of a unit has locked, if others of its verbs wait, maybe through other
     units, for this one. served: the verb, if it had to wait.
     """
+    met: set[bytes] = set()
     for waiter in unit.broker.waits if unit.broker is not None else ():
         if waiter.ended or waiter is served:
             continue
         wanted = _group_of(qm, waiter)
         if wanted is not None and wanted.locked_by not in (b"", unit.ident):
             queue = _queue_of(qm, waiter)
-            _check_circle(qm, unit, wanted, queue.attributes.display_name if queue else "")
+            _check_circle(qm, unit, wanted, queue.attributes.display_name if queue else "", met)
 
 
-def _check_circle(qm: QueueManager, unit: UnitOfWork, needed: ConversationGroup, name: str) -> None:
-    met: set[bytes] = set()
+def _check_circle(
+    qm: QueueManager, unit: UnitOfWork, needed: ConversationGroup, name: str, met: set[bytes]
+) -> None:
+    """Refuse to wait for a group. met: the units that were looked at, and do not wait for this one;
+    added to.
+    """
     held = [needed]
     while held:
         group = held.pop()

@@ -218,10 +218,12 @@ def _header_of(stored: Stored) -> BrokerHeader:
 def get_group(
     qm: QueueManager, request: Request, command: BrokerGetGroup, unit: UnitOfWork
 ) -> Decision | None:
-    """GET CONVERSATION GROUP: lock the next group that has messages; None if no group has."""
+    """GET CONVERSATION GROUP: lock the group of the message that RECEIVE would return first; None
+    if it would return no message.
+    """
     queue = queue_named(qm, command.queue)
     check_on(queue)
-    group = queue.groups.next()
+    group = next_group(queue, unit)
     if group is None:
         return None
     lock(queue, group, unit)

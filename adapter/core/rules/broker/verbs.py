@@ -22,9 +22,10 @@ from adapter.core.rules.broker.activation import note_empty
 from adapter.core.rules.broker.catalog import queue_named
 from adapter.core.rules.broker.locks import (
     LockNeeded,
+    begin_wait,
     check_circle,
     check_own_waits,
-    note_wait,
+    locked_count,
     wake_own,
 )
 from adapter.core.rules.broker.wakes import named_by
@@ -52,15 +53,16 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
     lock_ms = getattr(command, "lock_ms", -1)
     if not -1 <= wait_ms <= WAIT_MAX_MS or not -1 <= lock_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, detail=f"{wait_ms} ms, {lock_ms} ms for locks")
+    locked = locked_count(unit)
     try:
         decision = VERBS[type(command)](qm, request, command, unit)
     except LockNeeded as needed:
         return _wait_for_lock(qm, request, command, unit, needed)
     if decision is not None:
-        return _unless_circle(qm, request, unit, decision)
+        return _unless_circle(qm, request, unit, decision, locked)
     if wait_ms == 0:
         return _nothing(qm, command)
-    note_wait(unit, waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms))
+    begin_wait(qm, request, unit, queue_named(qm, command.queue), wait_ms)
     return Decision([])
 
 
@@ -78,13 +80,11 @@ def _wait_for_lock(
     except Refusal as refusal:
         return _victim(qm, request, unit, refusal)
     if isinstance(command, b.BrokerReceive) and command.wait_ms:
-        note_wait(unit, waiting.begin_for(qm, request, needed.queue, command.wait_ms))
+        begin_wait(qm, request, unit, needed.queue, command.wait_ms)
     elif command.lock_ms == 0:
         return Decision([], waiting.lock_timeout(needed.queue.name), qm.entry_n)
     else:
-        names = named_by(command)
-        waiter = waiting.begin_for(qm, request, needed.key, command.lock_ms, names=names)
-        note_wait(unit, waiter)
+        begin_wait(qm, request, unit, needed.key, command.lock_ms, named_by(command))
     return Decision([])
 
 
@@ -103,13 +103,14 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
         return None
     try:
         unit = unit_of(qm, request, command.unit)
+        locked = locked_count(unit)
         decision = VERBS[type(command)](qm, request, command, unit)
     except LockNeeded as needed:
         return _wait_elsewhere(qm, waiter, unit, needed)
     except Refusal as refusal:
         return Decision([], refused(refusal), qm.entry_n)
     if decision is not None:
-        return _unless_circle(qm, request, unit, decision, waiter)
+        return _unless_circle(qm, request, unit, decision, locked, waiter)
     if isinstance(waiter.key, tuple):  # the group is not locked any more, and has no messages
         return _nothing(qm, command)
     return None
@@ -120,13 +121,15 @@ def _unless_circle(
     request: Request,
     unit: UnitOfWork,
     decision: Decision,
+    locked: int,
     served: Waiter | None = None,
 ) -> Decision:
-    """Let a verb have been carried out, unless what it has locked closes a circle. served: the
-    verb, if it had to wait.
+    """Let a verb have been carried out, unless what it has locked closes a circle. locked: how many
+    groups its unit had locked before; served: the verb, if it had to wait.
     """
     try:
-        check_own_waits(qm, unit, served)
+        if locked_count(unit) > locked:
+            check_own_waits(qm, unit, served)
     except Refusal as refusal:
         return _victim(qm, request, unit, refusal)
     wake_own(qm, unit, served)

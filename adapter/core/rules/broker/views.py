@@ -17,7 +17,7 @@ from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Delivered, MessageData, Place
+from adapter.core.contract.message import Delivered, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
@@ -220,13 +220,12 @@ def _transmission(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueD
     others = _keys_for(qm, command, name, every)
     for key in chain([name] if name else [], others):
         queue = qm.queues.get(key)
-        why = _why_waiting(qm, queue) if queue is not None else ""
-        if queue is None or not why:
+        if queue is None or not (queue.is_transmission or HELD in queue.name):
             continue
         for stored in _in_order(queue, place if key == name else None):
             if stored.message.broker is not None:
                 lane, seq, n = stored.place
-                shown = _waiting(stored, _why_for_export(qm, queue, stored.message) or why)
+                shown = _waiting(stored, _why_waiting(qm, queue, stored))
                 yield QueueDescription(f"{key} {lane} {seq} {n}", 0, shown)
 
 
@@ -274,35 +273,37 @@ def _place(stored: Stored) -> Place:
     return stored.place
 
 
-def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
-    if isinstance(queue, BrokerQueue):
-        if HELD not in queue.name:
-            return ""
-        service = ""
-        if queue.name.startswith(PREFIX + HELD):
-            service = queue.name.removeprefix(PREFIX + HELD)
-        far = catalog.address_of(qm, service) if service else ""
-        if far and not to_exports.export_of(far):
-            route = f"The route of service '{service}' leads to queue manager {far}"
-            return f"{route}, which is not known."
-        if service and catalog.lookup(qm, kinds.SERVICE, service) is None:
-            return f"The target service '{service}' does not exist."
-        return "The messages wait until the queue of the target service is turned on."
-    if queue.is_transmission:
+def _why_waiting(qm: QueueManager, queue: LocalQueue, stored: Stored) -> str:
+    """Say why a message is in transmission, for people."""
+    if not isinstance(queue, BrokerQueue):
         return f"The messages wait for queue manager {queue.name}."
-    return ""
+    if queue.name.startswith(PREFIX + HELD):
+        service = queue.name.removeprefix(PREFIX + HELD)
+        far, leads = _way_to(qm, queue, service, stored)
+        export = to_exports.export_of(far)
+        if export:
+            return to_exports.status(Plan(qm, stored.message.put_time_ms), export, stored.message)
+        if far:
+            return f"{leads} queue manager {far}, which is not known."
+        if catalog.lookup(qm, kinds.SERVICE, service) is None:
+            return f"The target service '{service}' does not exist."
+    return "The messages wait until the queue of the target service is turned on."
 
 
-def _why_for_export(qm: QueueManager, queue: LocalQueue, message: MessageData) -> str:
-    """Say why a message waits for an export; empty: it is not for one."""
-    header = message.broker
-    if header is None or not queue.name.startswith(PREFIX + HELD):
-        return ""
+def _way_to(qm: QueueManager, queue: BrokerQueue, service: str, stored: Stored) -> tuple[str, str]:
+    """Say where a message goes that waits for a service, and what leads it there. Of one that was
+    sent elsewhere the route to its service counts: it waits for a service here.
+    """
+    header = stored.message.broker
+    assert header is not None, "every message of the queue has one"
     sender = qm.conversations.endpoints.get(header.handle)
+    route = f"The route of service '{service}' leads to"
     if sender is None:
-        return ""
-    export = to_exports.export_of(catalog.address_for(qm, sender.state, header))
-    return to_exports.status(Plan(qm, message.put_time_ms), export, message) if export else ""
+        far = catalog.address_of(qm, service)
+        return ("" if to_exports.export_of(far) else far), route
+    is_first = sender.is_unbegun(stored.place[1], header.sequence, queue.is_there)
+    far = catalog.address_for(qm, sender.state, is_first=is_first)
+    return far, route if is_first else f"The dialog with service '{service}' goes to"
 
 
 def _waiting(stored: Stored, why: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def site() -> Dialogs:
 
 def why_not(at: Dialogs, header: BrokerHeader, body: bytes = b"", *, is_new: bool) -> int:
     header.service = ANSWERS
-    return acceptance.why_not(at.core.qm, header, body, is_new=is_new)[0]
+    return acceptance.why_not(at.core.qm, header, body, int(is_new))[0]
 
 
 def test_the_contract_counts_for_the_first_message_alone() -> None:

@@ -1,5 +1,6 @@
 """QUEUE_ACTIVATION is raised for messages that nobody takes care of, and only once for them."""
 
+from random import Random
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from adapter.core.contract.results import Descriptions, Messages
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.rules.broker.activation import RECHECK_MS
 from tests.support.core import Client, Core
+from tests.support.dialogs import Dialogs, Session
 
 QUEUE, SERVICE = "Work", "//work"
 LATER_S = RECHECK_MS / 1000
@@ -250,3 +252,73 @@ def test_what_a_queue_shows(at: Site) -> None:
     assert shown() == (True, 0)
     at.process()
     assert shown() == (False, 1)
+
+
+class Walk:
+    """Random work of programs that never receive: messages are locked, unlocked and removed."""
+
+    def __init__(self, seed: int) -> None:
+        self.at = Dialogs()
+        self.at.alter("Answers", **ACTIVATION)
+        self.random = Random(seed)
+        self.sends, self.works = self.at.session(), self.at.session()
+        self.before = 0
+        """Events before the step with which messages last began to be there."""
+
+    @property
+    def raised(self) -> int:
+        return len(self.at.core.qm.broker_events.after(0, b.QUEUE_ACTIVATION))
+
+    def is_unread(self) -> bool:
+        queue = self.at.core.queue("broker$\\answers")
+        assert isinstance(queue, BrokerQueue)
+        return queue.groups.next() is not None
+
+    def targets(self) -> list[bytes]:
+        """Return the sides on the queue that the second session may work on."""
+        known = self.at.core.qm.conversations.endpoints.values()
+        return [one.state.handle for one in known if one.state.service == "answers"]
+
+    def step(self) -> str:
+        targets = self.targets()
+        doing = self.random.choice(("send", "lock", "end", "commit", "rollback", "drop"))
+        if doing == "send" or not targets:
+            self.sends.dialog("x")
+            self.sends.commit()
+            return "send"
+        if doing in ("lock", "end"):
+            self._work(self.random.choice(targets), is_end=doing == "end")
+        elif doing == "drop" and not self.works.unit:
+            self.at.drop(kinds.SERVICE, "answers")
+            self.at.create("answers", "Answers")
+        elif self.works.unit:
+            self.works.commit() if doing == "commit" else self.works.rollback()
+        return doing
+
+    def _work(self, handle: bytes, *, is_end: bool) -> None:
+        work: Session = self.works
+        known = self.at.core.qm.conversations.endpoints[handle].group
+        if handle not in known.endpoints:
+            return  # the session has ended it
+        work.end(handle, cleanup=True) if is_end else work.timer(handle, 1_000)
+
+    def do(self) -> tuple[str, bool]:
+        """Do a step; returns what it was, and whether messages have begun to be there with it."""
+        was_unread, before = self.is_unread(), self.raised
+        doing = self.step()
+        begins = self.is_unread() and not was_unread
+        if begins:
+            self.before = before
+        return doing, begins
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_messages_that_come_when_none_was_there_have_an_event(seed: int) -> None:
+    walk = Walk(seed)
+    for _ in range(12):
+        doing, begins = walk.do()
+        if doing == "send" and begins:
+            assert walk.raised > walk.before, "at once"
+        if walk.random.random() < 0.5:
+            walk.at.core.advance(2 * LATER_S)
+            assert walk.raised > walk.before or not walk.is_unread(), f"after {doing}"

@@ -1,9 +1,12 @@
 """Dropping objects: nothing that an endpoint needs goes before the endpoint."""
 
+from collections.abc import Callable
+
 import pytest
 
-from adapter.core.attributes.broker import CONTRACT, QUEUE, SERVICE
+from adapter.core.attributes.broker import CONTRACT, PRIORITY, QUEUE, ROUTE, SERVICE
 from adapter.core.contract import broker as b
+from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.core.contract.results import Refused, Result
@@ -82,4 +85,32 @@ def test_a_ledger_in_which_a_queue_was_dropped_under_an_endpoint_is_replayed(
     assert session.receive_all("Answers") == ["one", "EndDialog"]
     assert handle.hex() not in at.states()
     done(at.drop(QUEUE, "Asks"))
+    at.check()
+
+
+NAMES: dict[str, Callable[[str], Command]] = {
+    "created": lambda name: b.BrokerCreate(SERVICE, name, {"queue": "Asks"}),
+    "far": lambda name: b.BrokerBegin(b"", b"h" * 16, ASKS, name, group=b"g" * 16),
+    "of a route": lambda name: b.BrokerCreate(ROUTE, "r", {"service": name, "address": "QM2"}),
+    "local": lambda name: b.BrokerCreate(PRIORITY, "p", {"local_service": name, "level": 7}),
+    "remote": lambda name: b.BrokerCreate(PRIORITY, "p", {"remote_service": name, "level": 7}),
+    "contract": lambda name: b.BrokerCreate(PRIORITY, "p", {"contract": name, "level": 7}),
+}
+"""Where programs name services, or a contract: by name."""
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\0b", "\x1b[2Jx", "\x7f", "x" * 129, "a", "x" * 60])
+def test_a_name_is_taken_wherever_an_object_of_that_name_can_be(name: str) -> None:
+    at = Dialogs()
+    session = at.session()
+    bad = len(name) > 128 or any(one < " " or one == "\x7f" for one in name)
+    for given in NAMES.values():
+        command = given(name)
+        answer = session.do(command) if isinstance(command, b.BrokerBegin) else at.admin.do(command)
+        if bad:
+            assert reason_of(answer) in (Reason.NAME_ERROR, Reason.ATTRIBUTE_ERROR)
+        else:
+            done(answer)
+            if isinstance(command, b.BrokerCreate) and command.kind == PRIORITY:
+                done(at.drop(PRIORITY, "p"))
     at.check()

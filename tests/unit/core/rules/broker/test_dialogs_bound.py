@@ -17,8 +17,9 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.broker_queue import key_of
+from adapter.core.rules.broker import catalog
 from tests.support.core import Client, Core
-from tests.support.dialogs import Dialogs
+from tests.support.dialogs import ANSWERS, Afar, Dialogs, Session
 
 LIMIT = 4000
 FIRST, SECOND = b"1" * 16, b"2" * 16
@@ -173,3 +174,63 @@ def test_an_error_ends_a_conversation_of_a_unit_that_is_full() -> None:
     session.end(handle, 5)
     session.commit()
     assert session.receive_all("Answers") == ["Error", "one"]
+
+
+MOST = 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_there_are_never_more_endpoints_than_there_may_be(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever units are open, and whatever comes from elsewhere."""
+    monkeypatch.setattr(catalog, "CONVERSATIONS_MAX", MOST)
+    drawn, at = random.Random(seed), Dialogs()
+    at.admin.define("QMA", usage="XMITQ")
+    afar, sessions = Afar(at), [at.session() for _ in range(4)]
+    known = at.core.qm.conversations
+    refused = 0
+    for number in range(120):
+        session = drawn.choice(sessions)
+        doing = drawn.choice(("begin", "begin", "arrives", "commit", "rollback", "savepoint"))
+        if doing == "begin":
+            refused += _begin_some(at, session, drawn.randrange(1, 5))
+        elif doing == "arrives":
+            afar.send(f"d{number}")
+        elif doing == "savepoint":
+            session.save()
+            refused += _begin_some(at, session, 2)
+            session.return_to()
+        elif session.unit:
+            session.commit() if doing == "commit" else session.rollback()
+        assert len(known.endpoints) + len(known.handles_begun) <= MOST
+    assert refused
+    at.check()
+
+
+def _begin_some(at: Dialogs, session: Session, count: int) -> int:
+    """Begin dialogs, each with a message; returns how many were refused."""
+    refused = 0
+    for _ in range(count):
+        handle = at.guid()
+        answer = session.do(b.BrokerBegin(b"", handle, "asks", ANSWERS, group=handle))
+        if isinstance(answer, Refused):
+            assert answer.reason == Reason.LIMIT_REACHED
+            refused += 1
+        else:
+            session.send(handle, "x")
+    return refused
+
+
+def test_a_side_for_which_there_is_no_room_is_answered_with_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = Dialogs()
+    session = at.session()
+    monkeypatch.setattr(catalog, "CONVERSATIONS_MAX", 3)
+    handles = [session.dialog("x") for _ in range(2)]
+    session.commit()
+    assert at.states()[handles[0].hex()] == "CO"
+    assert at.states()[handles[1].hex()] == "ER"
+    assert session.receive_all("Asks") == ["Error"]
+    at.check()

@@ -1,7 +1,10 @@
 """END CONVERSATION and savepoints: what is taken back is as if it had not been."""
 
+from random import Random
+
 import pytest
 
+from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
@@ -117,4 +120,55 @@ def test_an_endpoint_that_its_side_has_ended_is_in_no_group(restarts: bool) -> N
     assert [one.attributes["queue"] for one in at.view(b.GROUPS)] == ["Answers"]
     done(at.drop("service", ASKS))
     done(at.drop("queue", "Asks"))
+    at.check()
+
+
+@pytest.mark.parametrize("begun_before", [False, True])
+@pytest.mark.parametrize("bodies", [[], ["m0"], ["m0", "m1"]])
+@pytest.mark.parametrize("to", ["answers", "missing"])
+def test_an_error_instead_of_all_that_was_ever_sent_reaches_no_side(
+    to: str, bodies: list[str], begun_before: bool
+) -> None:
+    at = Dialogs()
+    done(at.admin.do(b.BrokerCreate(kinds.ROUTE, "r", {"service": "missing", "address": "QM9"})))
+    session = at.session()
+    handle = session.dialog(to=to)
+    if begun_before:
+        session.commit()
+    session.send(handle, *bodies)
+    session.end(handle, 5)
+    session.commit()
+    assert (at.states(), at.waiting()) == ({}, [])
+    assert session.receive_all("Answers") == []
+    at.check()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_was_sent_and_dropped_the_numbers_have_no_gaps_and_all_leaves(seed: int) -> None:
+    """The first message of a dialog has number 0; its route counts as it is when that leaves."""
+    random, at = Random(seed), Dialogs()
+    route = b.BrokerCreate(kinds.ROUTE, "r", {"service": "missing", "address": "QM9"})
+    done(at.admin.do(route))
+    session = at.session()
+    for _ in range(4):
+        handle = session.dialog(to="missing")
+        for _ in range(random.randrange(4)):
+            session.send(handle, "m")
+            if random.random() < 0.3:
+                session.save()
+                session.end(handle, 5)
+                session.return_to()
+            elif random.random() < 0.5:
+                session.commit()
+        session.end(handle, random.choice((None, 5)))
+        session.commit()
+    numbers: dict[str, list[int]] = {}
+    for row in at.view(b.TRANSMISSION):
+        numbers.setdefault(row.attributes["conversation"], []).append(row.attributes["sequence"])
+        assert "The route of service 'missing' leads to" in row.attributes["status"]
+    assert all(found == list(range(len(found))) for found in numbers.values())
+    done(at.drop(kinds.ROUTE, "r"))
+    at.create("missing")
+    at.core.advance(0)
+    assert at.waiting() == []
     at.check()

@@ -9,7 +9,9 @@ from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.broker_queue import BrokerQueue, key_of
+from adapter.core.rules.broker.locks import WAITS_MAX
 from tests.support.dialogs import ANSWERS, ASKS, Dialogs, Session
+from tests.support.steps import operations
 
 GROUP = b"g" * 16
 
@@ -114,4 +116,55 @@ def test_a_conversation_that_is_moved_into_a_circle() -> None:
     mover.commit()
     assert a.answer(waits) is None
     assert refusal(other.do(b.BrokerMove(b"", three, GROUP))) is Reason.DEADLOCK_VICTIM
+    at.check()
+
+
+def cost_of_a_lock(count: int) -> int:
+    """Return what a verb costs that locks a group, while its unit waits for so many groups of a
+    unit which waits for as many of a third one.
+    """
+    at = Dialogs()
+    first = at.session()
+    of_second, of_third = ([first.dialog("x") for _ in range(count)] for _ in range(2))
+    own = first.dialog("x")
+    first.commit()
+    one, two, three = (at.session() for _ in range(3))
+    for session, handles in ((two, of_second), (three, of_third)):
+        for handle in handles:
+            session.timer(handle, 1_000)
+    for session, handles in ((two, of_third), (one, of_second)):
+        for handle in handles:
+            assert session.answer(session.start(b.BrokerTimer(b"", handle, 1_000_000))) is None
+    return operations(lambda: one.send(own, "x"))
+
+
+def test_looking_for_a_circle_costs_as_much_as_there_are_waits() -> None:
+    few, many = cost_of_a_lock(6), cost_of_a_lock(60)
+    assert many < 10 * few
+
+
+def test_a_verb_that_locks_no_other_group_looks_for_no_circle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = Dialogs()
+    sessions, handles, _ = ring(at, 2)
+    one = sessions[0]
+    monkeypatch.setattr("adapter.core.rules.broker.verbs.check_own_waits", None)
+    one.send(handles[0], "its group is locked already")
+
+
+def test_so_many_verbs_of_a_unit_wait_at_most() -> None:
+    at = Dialogs()
+    first, holds, waits = (at.session() for _ in range(3))
+    handle = first.dialog("x")
+    first.commit()
+    holds.send(handle, "x")
+    requests = [wait_for(waits, handle) for _ in range(WAITS_MAX)]
+    requests += [waits.start(b.BrokerSend(b"", [handle], body=b"x")) for _ in range(2)]
+    assert [refusal(waits.answer(one)) for one in requests[WAITS_MAX:]] == [
+        Reason.LIMIT_REACHED
+    ] * 2
+    assert not any(waits.answer(one) for one in requests[:WAITS_MAX])
+    holds.rollback()
+    waits.rollback()
     at.check()

@@ -1,5 +1,7 @@
 """Queues on which messages wait for services that do not exist: they are bounded, and go."""
 
+from itertools import permutations
+
 import pytest
 
 from adapter.core.attributes import broker as kinds
@@ -70,6 +72,21 @@ def test_one_of_a_service_that_exists_or_has_a_route_stays() -> None:
     done(at.drop(kinds.SERVICE, "later"))
     assert waiting_queues(at) == ["later"]
     done(at.drop(kinds.ROUTE, "r"))
+    assert waiting_queues(at) == []
+    at.check()
+
+
+@pytest.mark.parametrize("order", list(permutations(("service", "route", "conversation"))))
+def test_one_goes_with_whatever_is_the_last_that_needs_it(order: tuple[str, ...]) -> None:
+    session, handle = received_later()
+    at = session.at
+    done(at.admin.do(b.BrokerCreate(kinds.ROUTE, "r", {"service": "later", "address": "QM1"})))
+    for what in order:
+        assert waiting_queues(at) == ["later"]
+        if what == "conversation":
+            ended(session, handle)
+        else:
+            done(at.drop(what, "later" if what == kinds.SERVICE else "r"))
     assert waiting_queues(at) == []
     at.check()
 

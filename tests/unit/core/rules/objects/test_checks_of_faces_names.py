@@ -83,6 +83,23 @@ def test_who_has_rights_on_one_has_them_when_the_other_was_dropped(
     assert rights(client) == {}
 
 
+@pytest.mark.parametrize("stays", [one for one in ATTRIBUTES if one != kinds.NOTIFICATION])
+def test_they_stay_when_a_notification_goes_with_its_queue(stays: str) -> None:
+    client = site()
+    operator(client)
+    client.do(b.BrokerCreate(kinds.QUEUE, "Watched"))
+    client.do(ac.SetAuthority("broker$\\watched", QUEUE, ["ada"], [], PUT | DISPLAY))
+    user(client)
+    client.do(create(stays))
+    notification = create(kinds.NOTIFICATION)
+    notification.attributes["object"] = "Watched"
+    client.do(notification)
+    before = rights(client)
+    assert before == {"ada": EVERY}
+    client.do(b.BrokerDrop(kinds.QUEUE, "Watched"))
+    assert rights(client) == before
+
+
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_who_has_created_one_has_no_rights_on_that_of_another_user(first: str, second: str) -> None:
     client = site()

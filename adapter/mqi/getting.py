@@ -218,7 +218,8 @@ def perform(session: MqiSession, plan: GetPlan) -> Got:
         raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
     representation = md["Encoding"], md["CodedCharSetId"]
     delivered = _seen(session, found.messages[0], plan)
-    tell_got(md, delivered, int(time.time() * 1000))
+    # Its end is by the queue manager's clock, which earlier releases do not tell.
+    tell_got(md, delivered, found.now_ms or int(time.time() * 1000))
     _tell(gmo, plan.opened, delivered)
     body, warning = _body(plan, delivered, representation)
     got = _cut(md, gmo, body, warning, found.warning, plan.room)

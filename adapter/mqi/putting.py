@@ -18,7 +18,13 @@ from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.opening import alternate_user, close_object, open_object, topic_handle
+from adapter.mqi.opening import (
+    alternate_user,
+    close_object,
+    open_object,
+    tell_destination,
+    topic_handle,
+)
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import header_of, properties_of
 from adapter.mqi.session import TOPIC, MqiSession, Object
@@ -156,6 +162,7 @@ def _tell_where(
     """Write into the MQPMO which queue a put leads to. queue: "" for a topic."""
     options["ResolvedQName"] = pad(queue, 48)
     options["ResolvedQMgrName"] = pad(queue_manager or session.channel.queue_manager, 48)
+    tell_destination(options, is_topic=not queue, is_remote=bool(queue_manager))
 
 
 def _check(options: dict[str, Any], is_topic: bool, allowed: permitted.OptionTable) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.core.contract.details import NONE_ASKED, TOKEN_LENGTH, Details
+from adapter.core.contract.details import LENGTH_UNDEFINED, NONE_ASKED, TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutContext, PutDone, put_context
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
@@ -18,10 +18,15 @@ from adapter.core.mq_layouts.whole_numbers import TENTH_MS, expiry_of, in_32_bit
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
+FEEDBACK = range(1_000_000_000)  # to MQFB_APPL_LAST
+"""What MQMD.Feedback may say, whatever the type of the message."""
+
 
 def message_of(md: dict[str, Any], body: bytes) -> MessageData:
     """Make the message that a put's MQMD describes, but for its context. Raises MqiFailure."""
     structs.MQMD.confirm(md)
+    if md["Feedback"] not in FEEDBACK:
+        raise MqiFailure(mq.MQRC_FEEDBACK_ERROR)
     message = MessageData(
         body,
         message_id=_identifier(md["MsgId"]),
@@ -46,6 +51,8 @@ def message_of(md: dict[str, Any], body: bytes) -> MessageData:
 def _group(md: dict[str, Any], message: MessageData) -> None:
     """Say what group and segment a message is."""
     flags = md["MsgFlags"]
+    if md["OriginalLength"] < LENGTH_UNDEFINED:
+        raise MqiFailure(mq.MQRC_ORIGINAL_LENGTH_ERROR)
     message.details = Details(flags=flags, original_length=md["OriginalLength"])
     if flags & IN_PARTS:
         message.group_id = _identifier(md["GroupId"])

@@ -11,7 +11,8 @@ from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer
 from adapter.mqi.connections import ConnectionTable
-from adapter.mqi.message_handles import MessageHandles, PropertyValue, convert, size_of
+from adapter.mqi.message_handles import MessageHandles, PropertyValue
+from adapter.mqi.property_values import convert, cut, size_of
 from adapter.mqi.reasons import OK, MqiFailure, returns_codes
 
 
@@ -70,7 +71,7 @@ class PropertyVerbs:
                 raise TypeError(f"the value of a text property is a str, not {value!r}")
             value.encode()
         if length >= 0 and isinstance(value, (str, bytes)):
-            value = value[:length]
+            value = cut(value, length)
         self._messages.set(hconn, hmsg, buffer(name).decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
@@ -123,8 +124,6 @@ def _within(held: PropertyValue, name: str, room: int, impo: int) -> tuple[Any, 
     if size <= room:
         return held.value, size, name, *OK
     value = held.value
-    if isinstance(value, str):
-        value = value.encode()[:room].decode("utf-8", "ignore")
-    elif isinstance(value, bytes):
-        value = value[:room]
+    if isinstance(value, (str, bytes)):
+        value = cut(value, room)
     return value, size, name, mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG

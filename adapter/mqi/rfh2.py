@@ -57,7 +57,7 @@ REAL = re.compile(
     r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan", re.IGNORECASE
 )
 HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
-BITS = {"i1": 8, "i2": 16, "int": 32, "i4": 32, "i8": 64}
+BITS = {"i1": 8, "i2": 16, "int": 64, "i4": 32, "i8": 64}
 """Of each type of whole numbers."""
 SURROGATES = range(0xD800, 0xE000)
 NAMES_LENGTH_MAX = PROPERTIES_MAX * NAME_LENGTH_MAX

@@ -166,7 +166,9 @@ def credentials_of(csp: bytes | None) -> ProgramCredentials:
             log.warning("MQCONNX: the MQCSP names no token: it must be of version 3, with Token")
             raise MqiFailure(mq.MQRC_CSP_ERROR)
         return ProgramCredentials(token=token)
-    if kind not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
+    if kind == mq.MQCSP_AUTH_NONE:  # what else it says is not meant
+        return NO_CREDENTIALS
+    if kind != mq.MQCSP_AUTH_USER_ID_AND_PWD:
         raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     user = pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])
     password = pointers.text(fields["CSPPasswordPtr"], fields["CSPPasswordLength"])

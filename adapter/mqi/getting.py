@@ -557,7 +557,7 @@ def _others(message: MessageData, own: Mapping[str, Property]) -> dict[str, Prop
 
 
 def _has_handle(gmo: dict[str, Any]) -> bool:
-    return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0)
+    return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] != mq.MQHM_NONE)
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

@@ -73,9 +73,11 @@ class MessageHandle:
         return found[0]
 
     def delete(self, name: str) -> None:
-        """Delete a property; the cursor stays between those beside it. MqiFailure(2471)."""
+        """Delete a property; the cursor stays between those beside it. A warning if there is none,
+        MqiFailure(2471).
+        """
         if name not in self.properties:
-            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE, warning=True)
         if list(self.properties).index(name) < self._next_at:
             self._next_at -= 1
         if name == self.cursor:
@@ -134,9 +136,9 @@ class MessageHandles:
         handle.properties[plain] = PropertyValue(check_value(kind, value), kind)
 
     def unset(self, connection: int, number: int, name: str, under_cursor: bool) -> None:
-        """MQDLTMP. MqiFailure(2471) if there is no such property."""
+        """MQDLTMP. MqiFailure(2442, 2471) if there is no such name, or no such property."""
         handle = self.get(number, connection)
-        plain = handle.cursor if under_cursor else property_names.plain(name)
+        plain = handle.cursor if under_cursor else property_names.single(name)
         if plain is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         handle.delete(plain)

@@ -39,6 +39,14 @@ def plain(name: str) -> str:
     return name.removeprefix(USER_FOLDER)
 
 
+def single(name: str) -> str:
+    """Return the plain name of one property. MqiFailure(2442, 2465), also for a wildcard."""
+    short = plain(name)
+    if WILDCARD in short:
+        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
+    return short
+
+
 def to_set(name: str, known: Iterable[str]) -> str:
     """Return the plain name of a property that is to be set. MqiFailure(2442, 2465, 2498).
 

@@ -8,12 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
+from adapter.mqi import options as permitted
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer
 from adapter.mqi.connections import ConnectionTable
 from adapter.mqi.message_handles import MessageHandles, PropertyValue
 from adapter.mqi.property_values import convert, cut, size_of
 from adapter.mqi.reasons import OK, MqiFailure, returns_codes
+
+DESCRIPTION = {
+    "Options": permitted.DESCRIBED,
+    "Support": permitted.SUPPORT,
+    "Context": permitted.CONTEXT,
+    "CopyOptions": permitted.COPY,
+}
+"""The fields of an MQPD, and what each may say."""
 
 
 class PropertyVerbs:
@@ -32,7 +41,7 @@ class PropertyVerbs:
         fields = structs.MQCMHO.read(cmho)
         try:
             self._check_connection(hconn)
-            structs.MQCMHO.confirm(fields)
+            permitted.CREATE_HANDLE.check(structs.MQCMHO.confirm(fields)["Options"])
             return (self._messages.create(hconn), *OK)
         except MqiFailure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
@@ -42,7 +51,7 @@ class PropertyVerbs:
         """MQDLTMH."""
         fields = structs.MQDMHO.read(dmho)
         self._check_connection(hconn)
-        structs.MQDMHO.confirm(fields)
+        permitted.DELETE_HANDLE.check(structs.MQDMHO.confirm(fields)["Options"])
         self._messages.delete(hconn, hmsg)
 
     @returns_codes
@@ -64,8 +73,9 @@ class PropertyVerbs:
         fields, described = structs.MQSMPO.read(smpo), structs.MQPD.read(pd)
         self._check_connection(hconn)
         structs.MQPD.confirm(described)
-        if structs.MQSMPO.confirm(fields)["Options"]:
-            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+        for name_of, table in DESCRIPTION.items():
+            table.check(described[name_of])
+        permitted.SET_PROPERTY.check(structs.MQSMPO.confirm(fields)["Options"])
         if kind == mq.MQTYPE_STRING:
             if not isinstance(value, str):
                 raise TypeError(f"the value of a text property is a str, not {value!r}")
@@ -95,7 +105,7 @@ class PropertyVerbs:
         """MQDLTMP."""
         fields = structs.MQDMPO.read(dmpo)
         self._check_connection(hconn)
-        asked = structs.MQDMPO.confirm(fields)["Options"]
+        asked = permitted.DELETE_PROPERTY.check(structs.MQDMPO.confirm(fields)["Options"])
         under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
         self._messages.unset(hconn, hmsg, buffer(name).decode("utf-8", "replace"), under_cursor)
 

@@ -47,7 +47,6 @@ WITHOUT_EFFECT = (
 )
 """Options that ask for what is absent."""
 
-CSP_VERSION_OF_TOKENS = 3
 RECONNECTING = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR | mq.MQCNO_RECONNECT_DISABLED
 OF_CHANNEL = {
     mq.MQRCN_YES: mq.MQCNO_RECONNECT,
@@ -160,8 +159,7 @@ def credentials_of(csp: bytes | None) -> ProgramCredentials:
     fields = structs.MQCSP.read(csp)
     kind = fields["AuthenticationType"]
     if kind == mq.MQCSP_AUTH_ID_TOKEN:
-        has_token = fields["Version"] >= CSP_VERSION_OF_TOKENS  # else no pointer is there
-        token = pointers.text(fields["TokenPtr"], fields["TokenLength"]) if has_token else ""
+        token = pointers.text(fields["TokenPtr"], fields["TokenLength"])
         if not token:
             log.warning("MQCONNX: the MQCSP names no token: it must be of version 3, with Token")
             raise MqiFailure(mq.MQRC_CSP_ERROR)

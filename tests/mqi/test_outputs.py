@@ -4,7 +4,7 @@ import time
 
 import ibmmq
 import pytest
-from ibmmq import CMQC
+from ibmmq import CMQC, ibmmqc
 
 from adapter.mqi import getting
 from adapter.testing import TestQueueManager
@@ -113,3 +113,21 @@ def test_the_rest_of_a_life_is_by_the_clock_of_the_queue_manager(
         found = ibmmq.MD()
         queue.get(None, found, ibmmq.GMO(Options=options))
         assert 300 < found.Expiry <= 600
+
+
+def test_fields_that_a_version_does_not_have_are_not_meant(qmgr: ibmmq.QueueManager) -> None:
+    """They are not read, and not written either."""
+    od = ibmmq.OD(ObjectName="ORDERS", Version=1, RecsPresent=3, ResolvedQName=b"mine")
+    od.set_vs("SelectionString", "Priority = 9")
+    od.Version = 1
+    hconn, options = qmgr.get_handle(), CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED
+    hobj, packed, _, reason = ibmmqc.MQOPEN(hconn, od.pack(), options)
+    assert reason == CMQC.MQRC_NONE
+    assert packed[168:] == od.pack()[168:]
+    pmo = ibmmq.PMO(Version=1, RecsPresent=3, OriginalMsgHandle=77)
+    answer = ibmmqc.MQPUT(hconn, hobj, ibmmq.MD().pack(), pmo.pack(), b"x")
+    assert answer[-1] == CMQC.MQRC_NONE
+    gmo = ibmmq.GMO(Version=1, MatchOptions=CMQC.MQMO_MATCH_GROUP_ID, MsgHandle=77)
+    got = ibmmqc.MQGET(hconn, hobj, ibmmq.MD().pack(), gmo.pack(), 10)
+    assert (got[0], got[-1]) == (b"x", CMQC.MQRC_NONE)
+    assert got[2][72:] == gmo.pack()[72:]

@@ -539,7 +539,7 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         after = qm.entry_n
     if result is None:
         return
-    result = decision.told(result, request.now_ms)
+    result = decision.complete(result, request.now_ms)
     if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))

@@ -73,8 +73,8 @@ class MessageHandle:
         return found[0]
 
     def delete(self, name: str) -> None:
-        """Delete a property; the cursor stays between those beside it. A warning if there is none,
-        MqiFailure(2471).
+        """Delete a property; the cursor stays between those beside it. MqiFailure(2471), which is a
+        warning, if the handle does not have it.
         """
         if name not in self.properties:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE, warning=True)

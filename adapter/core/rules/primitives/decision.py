@@ -79,7 +79,7 @@ class Decision:
         self.made: Mapping[str, LocalQueue] = NO_QUEUES if made is None else made
         self.subscribed: dict[str, SubscriptionState] | None = subscribed
 
-    def told(self, result: Result, now_ms: int) -> Result:
+    def complete(self, result: Result, now_ms: int) -> Result:
         """Return an answer as it is sent: with what this says of it, and the time of messages that
         expire.
         """

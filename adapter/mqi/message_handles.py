@@ -133,12 +133,17 @@ class MessageHandles:
         """MQSETMP: set a property, or replace it."""
         handle = self.get(number, connection)
         plain = property_names.to_set(name, handle.properties)
+        if property_names.is_of_other_type(plain, kind):
+            raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
+        plain = property_names.known_as(plain, handle.properties)
         handle.properties[plain] = PropertyValue(check_value(kind, value), kind)
 
     def unset(self, connection: int, number: int, name: str, under_cursor: bool) -> None:
         """MQDLTMP. MqiFailure(2442, 2471) if there is no such name, or no such property."""
         handle = self.get(number, connection)
-        plain = handle.cursor if under_cursor else property_names.single(name)
+        plain = handle.cursor
+        if not under_cursor:
+            plain = property_names.known_as(property_names.single(name), handle.properties)
         if plain is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         handle.delete(plain)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract.message import MessageData
-from adapter.mqi.property_names import NAME_LENGTH_MAX
-from adapter.mqi.property_names import OF_PUBLICATIONS
+from adapter.mqi.property_names import NAME_LENGTH_MAX, OF_PUBLICATIONS
 from adapter.mqi.rfh2 import (
     FIXED,
     NAMES_LENGTH_MAX,

@@ -22,7 +22,7 @@ from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
+from adapter.core.contract.results import Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.contract.visitors import VisitorDecision, VisitorRequest
@@ -539,10 +539,7 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         after = qm.entry_n
     if result is None:
         return
-    if decision.warning and isinstance(result, (Done, PutDone, Messages)):
-        result.warning = decision.warning
-    if decision.subscriptions >= 0 and isinstance(result, PutDone):
-        result.subscriptions = decision.subscriptions
+    result = decision.complete(result, request.now_ms)
     if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))

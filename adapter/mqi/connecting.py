@@ -47,7 +47,6 @@ WITHOUT_EFFECT = (
 )
 """Options that ask for what is absent."""
 
-CSP_VERSION_OF_TOKENS = 3
 RECONNECTING = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR | mq.MQCNO_RECONNECT_DISABLED
 OF_CHANNEL = {
     mq.MQRCN_YES: mq.MQCNO_RECONNECT,
@@ -160,13 +159,14 @@ def credentials_of(csp: bytes | None) -> ProgramCredentials:
     fields = structs.MQCSP.read(csp)
     kind = fields["AuthenticationType"]
     if kind == mq.MQCSP_AUTH_ID_TOKEN:
-        has_token = fields["Version"] >= CSP_VERSION_OF_TOKENS  # else no pointer is there
-        token = pointers.text(fields["TokenPtr"], fields["TokenLength"]) if has_token else ""
+        token = pointers.text(fields["TokenPtr"], fields["TokenLength"])
         if not token:
             log.warning("MQCONNX: the MQCSP names no token: it must be of version 3, with Token")
             raise MqiFailure(mq.MQRC_CSP_ERROR)
         return ProgramCredentials(token=token)
-    if kind not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
+    if kind == mq.MQCSP_AUTH_NONE:  # what else it says is not meant
+        return NO_CREDENTIALS
+    if kind != mq.MQCSP_AUTH_USER_ID_AND_PWD:
         raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     user = pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])
     password = pointers.text(fields["CSPPasswordPtr"], fields["CSPPasswordLength"])

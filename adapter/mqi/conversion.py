@@ -10,12 +10,18 @@ module does not know the layout of a part.
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from typing import Any
 
+from adapter import mq_constants as mq
+from adapter.character_sets import codec_of
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.core.mq_layouts.mqmd import ccsid_of
 from adapter.mqi import built_in_formats as formats
 from adapter.mqi.representation import ConversionError, Representation
+
+CHARACTER_LENGTH_MAX = 4
+"""Bytes, in any of the character sets that are converted."""
 
 
 def convert(
@@ -35,6 +41,33 @@ def convert(
         return body, problem.reason
     md["Encoding"], md["CodedCharSetId"] = target.encoding, target.ccsid
     return _chain(body, first, target)
+
+
+def convert_within(
+    md: dict[str, Any], body: bytes, asked: tuple[int, int], room: int
+) -> tuple[bytes, int]:
+    """Return a body as a get asked for it, and 0 or a warning; as it is, with the warning 2120, if
+    it has room only so. asked: encoding and character set.
+    """
+    said = {name: md[name] for name in ("Encoding", "CodedCharSetId")}
+    converted, warning = convert(md, body, *asked)
+    if len(body) <= room < len(converted):
+        md.update(said)
+        return body, mq.MQRC_CONVERTED_MSG_TOO_BIG
+    return converted, warning
+
+
+def whole_characters(md: dict[str, Any], body: bytes, room: int) -> bytes:
+    """Return what has room of a body that was converted: of text, whole characters."""
+    order = Representation(md["Encoding"], md["CodedCharSetId"]).order or "<"
+    codec = codec_of(md["CodedCharSetId"], order)
+    if unpadded(md["Format"]) != formats.TEXT or codec is None:
+        return body[:room]
+    for length in range(room, max(room - CHARACTER_LENGTH_MAX, 0), -1):
+        with suppress(UnicodeError):
+            body[:length].decode(codec)
+            return body[:length]
+    return b"" if room < CHARACTER_LENGTH_MAX else body[:room]
 
 
 def _chain(body: bytes, part: formats.LayoutPart, target: Representation) -> tuple[bytes, int]:

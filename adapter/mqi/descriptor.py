@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.core.contract.details import TOKEN_LENGTH, Details
+from adapter.core.contract.details import LENGTH_UNDEFINED, NONE_ASKED, TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import PutContext, PutDone, put_context
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.core.mq_layouts.md_extension import IN_PARTS, fields_of
 from adapter.core.mq_layouts.mqmd import ccsid_of, put_date_time
@@ -18,13 +18,15 @@ from adapter.core.mq_layouts.whole_numbers import TENTH_MS, expiry_of, in_32_bit
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
-NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
-"""What is said of a message that a program put which knows nothing of MQ's details."""
+FEEDBACK = range(1_000_000_000)  # to MQFB_APPL_LAST
+"""What MQMD.Feedback may say, whatever the type of the message."""
 
 
 def message_of(md: dict[str, Any], body: bytes) -> MessageData:
     """Make the message that a put's MQMD describes, but for its context. Raises MqiFailure."""
     structs.MQMD.confirm(md)
+    if md["Feedback"] not in FEEDBACK:
+        raise MqiFailure(mq.MQRC_FEEDBACK_ERROR)
     message = MessageData(
         body,
         message_id=_identifier(md["MsgId"]),
@@ -49,6 +51,8 @@ def message_of(md: dict[str, Any], body: bytes) -> MessageData:
 def _group(md: dict[str, Any], message: MessageData) -> None:
     """Say what group and segment a message is."""
     flags = md["MsgFlags"]
+    if md["OriginalLength"] < LENGTH_UNDEFINED:
+        raise MqiFailure(mq.MQRC_ORIGINAL_LENGTH_ERROR)
     message.details = Details(flags=flags, original_length=md["OriginalLength"])
     if flags & IN_PARTS:
         message.group_id = _identifier(md["GroupId"])
@@ -87,14 +91,25 @@ def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
     if done.priority >= 0:
         md["Priority"] = max(message.priority, done.priority)  # what was asked for beyond the most
         md["Persistence"] = done.persistence
-    if md["Version"] >= mq.MQMD_VERSION_2 and done.group_id:
-        md["GroupId"], md["MsgSeqNumber"] = done.group_id, done.group_seq
+    if md["Version"] >= mq.MQMD_VERSION_2 and (done.group_id or done.priority >= 0):
+        md["GroupId"], md["MsgSeqNumber"] = done.group_id or NO_ID, done.group_seq
         md["Offset"] = done.offset
+    if done.context is not None:
+        _tell_context(md, done.context)
     if done.put_time_ms:
         known = message.details
         if done.put_date_time:  # set by the program, or passed
             known = Details(put_date_time=done.put_date_time)
         _tell_time(md, known, done.put_time_ms)
+
+
+def _tell_context(md: dict[str, Any], context: PutContext) -> None:
+    md["UserIdentifier"] = pad(context.user, 12)
+    md["AccountingToken"] = context.accounting_token or bytes(TOKEN_LENGTH)
+    md["ApplIdentityData"] = pad(context.identity_data, 32)
+    md["PutApplType"] = in_32_bits(context.appl_type)
+    md["PutApplName"] = pad(context.application, 28)
+    md["ApplOriginData"] = pad(context.origin_data, 4)
 
 
 def _tell_time(md: dict[str, Any], details: Details | None, put_time_ms: int) -> None:
@@ -108,24 +123,19 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
     It has been taken from its queue: so whatever its numbers are, they fit their fields.
     """
     m = delivered.message
-    details = m.details or NO_DETAILS
     md["Report"], md["MsgType"], md["Feedback"] = m.report, m.message_type, m.feedback
     md["Expiry"] = _rest_of_life(m, now_ms)
     md["Encoding"], md["CodedCharSetId"] = m.encoding, m.ccsid
     md["Format"] = pad(m.format, 8)
-    md["Priority"] = max(m.priority, details.priority_asked)
+    asked = NONE_ASKED if m.details is None else m.details.priority_asked
+    md["Priority"] = max(m.priority, asked)
     md["Persistence"] = m.persistence
     md["MsgId"] = m.message_id or NO_ID
     md["CorrelId"] = m.correlation_id or NO_ID
     md["BackoutCount"] = delivered.backout_count
     md["ReplyToQ"] = pad(m.reply_to, 48)
     md["ReplyToQMgr"] = pad(m.reply_to_queue_manager, 48)
-    md["UserIdentifier"] = pad(m.user, 12)
-    md["AccountingToken"] = details.accounting_token or bytes(TOKEN_LENGTH)
-    md["ApplIdentityData"] = pad(details.identity_data, 32)
-    md["PutApplType"] = details.appl_type
-    md["PutApplName"] = pad(m.application, 28)
-    md["ApplOriginData"] = pad(details.origin_data, 4)
+    _tell_context(md, put_context(m))
     _tell_time(md, m.details, m.put_time_ms)
     if md["Version"] >= mq.MQMD_VERSION_2:
         md |= fields_of(m)

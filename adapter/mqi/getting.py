@@ -25,7 +25,7 @@ from adapter.core.mq_layouts.blank_padded import pad
 from adapter.core.mq_layouts.md_extension import flags_of
 from adapter.mqi import md_extension, structs, transmission
 from adapter.mqi import options as permitted
-from adapter.mqi.conversion import convert
+from adapter.mqi.conversion import convert_within, whole_characters
 from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
 from adapter.mqi.message_handles import MessageHandle, MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
@@ -206,27 +206,63 @@ def _taker_of(
 
 def perform(session: MqiSession, plan: GetPlan) -> Got:
     """Ask the queue manager for what is planned. Raises MqiFailure, of its reasons alone."""
-    md, gmo, command = plan.md, plan.gmo, plan.command
-    if isinstance(command, c.Get):
-        found = _take(session, plan, command)
-    else:
-        found = _browse(session, plan, command)
-    if command.options & c.UNLOCK:
+    md, gmo = plan.md, plan.gmo
+    found = _find(session, plan)
+    if plan.command.options & c.UNLOCK:
         return Got(b"", md, gmo, 0)
     if not found.messages:
         under = plan.asked & UNDER_CURSOR
         raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
     representation = md["Encoding"], md["CodedCharSetId"]
     delivered = _seen(session, found.messages[0], plan)
-    tell_got(md, delivered, int(time.time() * 1000))
+    # Its end is by the queue manager's clock, which earlier releases do not tell.
+    tell_got(md, delivered, found.now_ms or int(time.time() * 1000))
     _tell(gmo, plan.opened, delivered)
-    body, warning = _body(plan, delivered, representation)
-    got = _cut(md, gmo, body, warning, found.warning, plan.room)
-    if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
-        # The queue manager compares the length with all of the body: a program that got a shorter
-        # one, because properties go elsewhere, would ask again with a buffer that is too short.
-        got.length = max(got.length, len(delivered.message.body))
-    return got
+    is_left = found.warning == Reason.MESSAGE_TRUNCATED
+    body, warning = _body(plan, delivered.message, None if is_left else representation)
+    return _cut(plan, delivered.message, body, warning, found.warning)
+
+
+def _find(session: MqiSession, plan: GetPlan) -> Messages:
+    """Ask for what is planned; again if what is too long for the queue manager has room here.
+
+    It compares all of a body, and knows neither which properties go elsewhere nor what is put in
+    front of it. Asked again, it may find another message, which is given whole then.
+    """
+    command = plan.command
+    until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
+    while True:
+        if isinstance(command, c.Get):
+            found = _take(session, plan, command)
+        else:
+            found = _browse(session, plan, command)
+        if found.warning != Reason.MESSAGE_TRUNCATED:
+            return found
+        own = found.messages[0].message
+        message = _seen(session, found.messages[0], plan).message
+        if _own_length(plan, message) > plan.room:
+            return found
+        command = msgspec.structs.replace(command, length_max=max(len(own.body), len(message.body)))
+        if command.wait_ms > 0:
+            command.wait_ms = max(round((until_s - time.monotonic()) * 1000), 0)
+
+
+def _own_length(plan: GetPlan, message: MessageData) -> int:
+    """Return how long a message is for its program, before conversion and without the properties
+    that a get puts in front of it.
+    """
+    behind = _own_body(plan, dict(plan.md), message)
+    return len(behind) + md_extension.length_before(plan.md, message)
+
+
+def _own_body(plan: GetPlan, md: dict[str, Any], message: MessageData) -> bytes:
+    """Return a body without the properties that go elsewhere; say in the MQMD what it is then."""
+    header = header_of(message)
+    is_without = bool(plan.form & mq.MQGMO_NO_PROPERTIES)
+    goes = is_without or (plan.taker is not None and properties_of(header))
+    if header is None or not goes:
+        return message.body
+    return without_properties(md, header, all_folders=is_without)
 
 
 def _form_of_properties(gmo: dict[str, Any], opened: Object) -> int:
@@ -302,7 +338,7 @@ def _getting(
             command.place = place_of(gmo["MsgToken"])
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
-        command.length_max = room
+        command.length_max = room - md_extension.length_at_most(md)
     if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
         command.options |= c.IF_PERSISTENT
     command.options |= until_the_end(asked)
@@ -428,7 +464,7 @@ def _browsing(
     command.options |= sum(ours for option, ours in MARKS.items() if asked & option)
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
-        command.length_max = room
+        command.length_max = room - md_extension.length_at_most(md)
     command.options |= until_the_end(asked)
     return command
 
@@ -452,21 +488,22 @@ def _unlocking(handle: Handle, asked: int) -> c.Browse:
     return c.Browse(handle.number, options=c.UNLOCK)
 
 
-def _cut(
-    md: dict[str, Any], gmo: dict[str, Any], body: bytes, warning: int, told: int, room: int
-) -> Got:
+def _cut(plan: GetPlan, message: MessageData, body: bytes, warning: int, told: int) -> Got:
     """Give as much of a body as there is room for. told: the warning of the queue manager.
 
     A message that has been taken because its body has room is given whole, even if its properties
-    or another character set have made it longer: it could not be got again.
+    have made it longer: it could not be got again.
     """
+    md, gmo, room = plan.md, plan.gmo, plan.room
     length = len(body)
     if told and told not in HARMLESS:
         warning = warning or REASON_CODES[Reason(told)]
     if told == Reason.MESSAGE_TRUNCATED:
         warning, body = mq.MQRC_TRUNCATED_MSG_FAILED, body[:room]
-    elif length > room and gmo["Options"] & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
-        warning, body = mq.MQRC_TRUNCATED_MSG_ACCEPTED, body[:room]
+    elif length > room and plan.asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+        is_converted = (md["Encoding"], md["CodedCharSetId"]) != (message.encoding, message.ccsid)
+        body = whole_characters(md, body, room) if is_converted else body[:room]
+        warning = mq.MQRC_TRUNCATED_MSG_ACCEPTED
     if gmo["Version"] > mq.MQGMO_VERSION_1:
         gmo["ReturnedLength"] = len(body)
     code = mq.MQCC_WARNING if warning else mq.MQCC_OK
@@ -491,25 +528,23 @@ def _tell(gmo: dict[str, Any], opened: Object, delivered: Delivered) -> None:
 
 
 def _body(
-    plan: GetPlan, delivered: Delivered, representation: tuple[int, int]
+    plan: GetPlan, message: MessageData, representation: tuple[int, int] | None
 ) -> tuple[bytes, int]:
     """Return the body as the program wants it, and 0 or a warning.
 
-    representation: the encoding and the character set that a get with MQGMO_CONVERT asks for.
+    representation: the encoding and the character set that a get with MQGMO_CONVERT asks for; None:
+    of a message that stays on its queue nothing is converted.
     """
-    message, md, form = delivered.message, plan.md, plan.form
-    body, warning = message.body, 0
-    header = header_of(message)
-    own = properties_of(header)
-    others = _others(message, own)
+    md, form = plan.md, plan.form
+    header, warning = header_of(message), 0
+    others = _others(message, properties_of(header))
     if plan.taker is not None:
         plan.taker.take(message.properties)
         warning = mq.MQRC_RFH_FORMAT_ERROR if has_damaged_properties(header) else 0
-    is_without = bool(form & mq.MQGMO_NO_PROPERTIES)
-    if header is not None and (is_without or (own and plan.taker is not None)):
-        body = without_properties(md, header, all_folders=is_without)
-    if form & mq.MQGMO_CONVERT:
-        body, unconverted = convert(md, body, *representation)
+    body = _own_body(plan, md, message)
+    if form & mq.MQGMO_CONVERT and representation is not None:
+        room = plan.room - md_extension.length_before(md, message)
+        body, unconverted = convert_within(md, body, representation, room)
         warning = unconverted or warning
     if plan.taker is None and others and _wants_header(others, form):
         body = with_properties(md, others, body)
@@ -522,7 +557,7 @@ def _others(message: MessageData, own: Mapping[str, Property]) -> dict[str, Prop
 
 
 def _has_handle(gmo: dict[str, Any]) -> bool:
-    return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0)
+    return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] != mq.MQHM_NONE)
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

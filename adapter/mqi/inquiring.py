@@ -20,7 +20,8 @@ from adapter.mqi.session import TOPIC, MqiSession, Object
 
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1
-"""What MQINQ gives for a whole number that objects of this type do not have (MQIAV_*)."""
+"""What MQINQ gives for a whole number that queues of this type do not have (MQIAV_*). Of other
+objects such a selector is refused."""
 DATES = {
     "creation_date": 2004,
     "creation_time": 2005,
@@ -70,8 +71,7 @@ def inquire(
     opened = session.object(number)
     if not opened.options & mq.MQOO_INQUIRE:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
-    if len(selectors) > SELECTORS_MAX:
-        raise MqiFailure(mq.MQRC_SELECTOR_COUNT_ERROR)
+    _check_count(selectors)
     numbers = [selector for selector in selectors if selector in NUMBERS]
     texts = [selector for selector in selectors if selector in TEXT_LENGTHS]
     if len(numbers) + len(texts) < len(selectors):
@@ -86,13 +86,22 @@ def inquire(
     known = [NOT_FOR_TYPE if value is None else int(value) for value in ints]
     given, has_room = _fitting(chars, char_length)
     warning = mq.MQRC_NONE
-    if any(values.get(selector) is None for selector in selectors):
+    absent = {selector for selector in selectors if values.get(selector) is None}
+    if absent.difference(DATES.values()) and kind not in QUEUE_TYPES:
+        raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
+    if absent:
         warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
     elif len(known) > int_count:
         warning = mq.MQRC_INT_ATTR_COUNT_TOO_SMALL
     elif not has_room:
         warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
     return known[:int_count], given, mq.MQCC_WARNING if warning else mq.MQCC_OK, warning
+
+
+def _check_count(selectors: list[int]) -> None:
+    """MqiFailure(2066) for more selectors than a call may have."""
+    if len(selectors) > SELECTORS_MAX:
+        raise MqiFailure(mq.MQRC_SELECTOR_LIMIT_EXCEEDED)
 
 
 def _fitting(chars: list[bytes], room: int) -> tuple[bytes, bool]:
@@ -190,6 +199,7 @@ def set_attributes(
     opened, handle = session.queue(number, mq.MQRC_NOT_OPEN_FOR_SET)
     if not opened.options & mq.MQOO_SET:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_SET)
+    _check_count(selectors)
     attributes: dict[str, Any] = {}
     left = list(ints)
     for selector in selectors:

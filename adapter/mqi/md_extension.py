@@ -52,13 +52,21 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     return whole, body[MQMDE.size :]
 
 
+def length_at_most(md: dict[str, Any]) -> int:
+    """Return how many bytes may go in front of the body that a get returns, by its MQMD."""
+    return MQMDE.size if md["Version"] < VERSION_2 else 0
+
+
+def length_before(md: dict[str, Any], message: MessageData) -> int:
+    """Return how many bytes go in front of the body of a message; 0 if it has no MQMDE."""
+    return length_at_most(md) if fields_of(message) != DEFAULTS else 0
+
+
 def put_on(md: dict[str, Any], message: MessageData, body: bytes) -> bytes:
     """Return the body of a get behind an MQMDE, and say so in the MQMD, if that cannot say it."""
-    if md["Version"] >= VERSION_2:
+    if not length_before(md, message):
         return body
     said = fields_of(message)
-    if said == DEFAULTS:
-        return body
     extension = {"StrucId": STRUC_ID, "Version": VERSION_2, "StrucLength": MQMDE.size}
     extension |= {name: md[name] for name in ("Encoding", "CodedCharSetId", "Format")}
     md["Format"], md["Encoding"], md["CodedCharSetId"] = _FORMAT, mq.MQENC_NATIVE, CCSID_UTF_8

@@ -1,13 +1,11 @@
 """Message handles: properties that a program attaches to messages it puts, or finds with a get.
 
-What a property is, core knows; here are the types that the MQI has for it. This module knows no
-rule of names.
+What a property is, core knows. This module knows no rule of names, and none of values.
 """
 
 from __future__ import annotations
 
 import itertools
-import struct
 from typing import Any
 
 from msgspec import Struct
@@ -16,21 +14,11 @@ from adapter import mq_constants as mq
 from adapter.core.contract.message import Property
 from adapter.mqi import options as permitted
 from adapter.mqi import property_names
+from adapter.mqi.property_values import FLOATING, WHOLE, check_value, holds, type_of
 from adapter.mqi.reasons import MqiFailure
 
 HANDLES_MAX = 10_000
 """A program that creates handles and deletes none is to hear of it."""
-NUMBERS = {
-    mq.MQTYPE_INT8: ("b", 1),
-    mq.MQTYPE_INT16: ("h", 2),
-    mq.MQTYPE_INT32: ("i", 4),
-    mq.MQTYPE_INT64: ("q", 8),
-    mq.MQTYPE_FLOAT32: ("f", 4),
-    mq.MQTYPE_FLOAT64: ("d", 8),
-}
-"""Format and size of the types that are numbers."""
-WHOLE = frozenset({mq.MQTYPE_INT8, mq.MQTYPE_INT16, mq.MQTYPE_INT32, mq.MQTYPE_INT64})
-FLOATING = frozenset({mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64})
 
 
 class PropertyValue(Struct):
@@ -48,7 +36,7 @@ class PropertyValue(Struct):
         if kind == self.type:
             return True
         kinds = WHOLE if self.type in WHOLE else FLOATING
-        return self.is_guessed and {kind, self.type} <= kinds and _holds(kind, self.value)
+        return self.is_guessed and {kind, self.type} <= kinds and holds(kind, self.value)
 
 
 class MessageHandle:
@@ -85,9 +73,11 @@ class MessageHandle:
         return found[0]
 
     def delete(self, name: str) -> None:
-        """Delete a property; the cursor stays between those beside it. MqiFailure(2471)."""
+        """Delete a property; the cursor stays between those beside it. MqiFailure(2471), which is a
+        warning, if the handle does not have it.
+        """
         if name not in self.properties:
-            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE, warning=True)
         if list(self.properties).index(name) < self._next_at:
             self._next_at -= 1
         if name == self.cursor:
@@ -143,12 +133,17 @@ class MessageHandles:
         """MQSETMP: set a property, or replace it."""
         handle = self.get(number, connection)
         plain = property_names.to_set(name, handle.properties)
-        handle.properties[plain] = PropertyValue(_check_value(kind, value), kind)
+        if property_names.is_of_other_type(plain, kind):
+            raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
+        plain = property_names.known_as(plain, handle.properties)
+        handle.properties[plain] = PropertyValue(check_value(kind, value), kind)
 
     def unset(self, connection: int, number: int, name: str, under_cursor: bool) -> None:
-        """MQDLTMP. MqiFailure(2471) if there is no such property."""
+        """MQDLTMP. MqiFailure(2442, 2471) if there is no such name, or no such property."""
         handle = self.get(number, connection)
-        plain = handle.cursor if under_cursor else property_names.plain(name)
+        plain = handle.cursor
+        if not under_cursor:
+            plain = property_names.known_as(property_names.single(name), handle.properties)
         if plain is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         handle.delete(plain)
@@ -166,86 +161,3 @@ class MessageHandles:
         if found is None:
             raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         return found, handle.properties[found]
-
-
-def type_of(value: Property) -> int:
-    """Return the type that the MQI has for a value: of whole numbers the smaller that fits."""
-    if isinstance(value, bool):
-        return mq.MQTYPE_BOOLEAN
-    if isinstance(value, int):
-        return mq.MQTYPE_INT32 if -(2**31) <= value < 2**31 else mq.MQTYPE_INT64
-    if isinstance(value, float):
-        return mq.MQTYPE_FLOAT64
-    if isinstance(value, str):
-        return mq.MQTYPE_STRING
-    return mq.MQTYPE_NULL if value is None else mq.MQTYPE_BYTE_STRING
-
-
-def _holds(kind: int, value: Any) -> bool:
-    """Whether a type of numbers has room for all of a value."""
-    form, _ = NUMBERS[kind]
-    try:
-        (held,) = struct.unpack(form, struct.pack(form, value))
-    except (struct.error, OverflowError):
-        return False
-    return bool(held == value or value != value)  # what is not a number is equal to nothing
-
-
-def size_of(kind: int, value: Property) -> int:
-    """Return the bytes that a value takes in the MQI."""
-    if kind in NUMBERS:
-        return NUMBERS[kind][1]
-    if kind == mq.MQTYPE_BOOLEAN:
-        return 4
-    if isinstance(value, str):
-        return len(value.encode())
-    return len(value) if isinstance(value, bytes) else 0
-
-
-def convert(value: Property, kind: int) -> Property:
-    """Return a value as another type. MqiFailure(2470, 2472, 2467) if it cannot be one."""
-    if kind == mq.MQTYPE_STRING and not isinstance(value, bytes):
-        return "" if value is None else _text(value)
-    if kind == mq.MQTYPE_BYTE_STRING or value is None or isinstance(value, bytes):
-        raise MqiFailure(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
-    try:
-        if kind == mq.MQTYPE_BOOLEAN:
-            return bool(int(value))
-        if kind in (mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64):
-            return float(value)
-        number = int(value)
-        form, _ = NUMBERS[kind]
-        struct.pack(form, number)
-    except KeyError as error:
-        raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR) from error
-    except struct.error as error:
-        raise MqiFailure(mq.MQRC_PROP_CONV_NOT_SUPPORTED) from error
-    except (ValueError, OverflowError) as error:  # of texts, and of what is not finite
-        raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
-    return number
-
-
-def _text(value: Property) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    return str(value)
-
-
-def _check_value(kind: int, value: Any) -> Property:
-    """Take a value of a type, as wide as that type is."""
-    if kind == mq.MQTYPE_NULL:
-        return None
-    if kind == mq.MQTYPE_STRING:
-        return str(value)
-    if kind == mq.MQTYPE_BYTE_STRING:
-        return bytes(value)
-    if kind == mq.MQTYPE_BOOLEAN:
-        return bool(value)
-    if kind not in NUMBERS:
-        raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
-    form, _ = NUMBERS[kind]
-    try:
-        (narrow,) = struct.unpack(form, struct.pack(form, value))
-    except (struct.error, OverflowError) as error:
-        raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
-    return float(narrow) if isinstance(narrow, float) else int(narrow)

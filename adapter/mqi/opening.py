@@ -88,6 +88,7 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int, beside: in
         fields["ObjectName"] = pad(name, 48)
         fields["ObjectQMgrName"] = pad(session.channel.queue_manager, 48)
         handle.queue = name  # by which it is opened again after a lost connection
+    tell_destination(fields, is_topic=found.is_topic, is_remote=bool(found.queue_manager))
     if found.is_topic:  # the name is an alias of it
         _tell_topic(session, fields, found.queue)
         return session.add(TOPIC, name, options, handle, found.queue)
@@ -99,6 +100,13 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int, beside: in
     opened.is_transmission = found.is_transmission
     opened.property_control = found.property_control
     return opened
+
+
+def tell_destination(fields: dict[str, Any], *, is_topic: bool, is_remote: bool) -> None:
+    """Write into an MQOD or an MQPMO how many queues were reached: one, here or elsewhere."""
+    fields["KnownDestCount"] = int(not is_topic and not is_remote)
+    fields["UnknownDestCount"] = int(not is_topic and is_remote)
+    fields["InvalidDestCount"] = 0
 
 
 def alternate_user(fields: dict[str, Any], options: int, option: int) -> str:

@@ -1,7 +1,7 @@
 """Which options of which verb are taken, and what is answered to the others: one table each.
 
 docs/reference/mqi-coverage.md is written from these tables. An option that stands in none is
-refused with MQRC_OPTIONS_ERROR. This module knows no verb's work.
+refused, with MQRC_OPTIONS_ERROR unless its table says otherwise. This module knows no verb's work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Option(Struct, frozen=True):
 class OptionTable:
     """The options of one verb, which of them exclude each other, and which need another.
 
-    needs: options, and others of which one has to be beside each of them.
+    needs: options, and others of which one has to be beside each of them. refusal: the reason code
+    for what is no option, or stands beside another or alone.
     """
 
     def __init__(
@@ -36,7 +37,9 @@ class OptionTable:
         table: tuple[Option, ...],
         exclusive: tuple[int, ...] = (),
         needs: tuple[tuple[int, int], ...] = (),
+        refusal: int = mq.MQRC_OPTIONS_ERROR,
     ) -> None:
+        self._refusal = refusal
         self.table = table
         self._known = 0
         for option in table:
@@ -51,14 +54,14 @@ class OptionTable:
         stands without one that it needs.
         """
         if options & ~self._known:
-            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+            raise MqiFailure(self._refusal)
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
-                raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+                raise MqiFailure(self._refusal)
         for options_that_need, needed in self.needs:
             if options & options_that_need and not options & needed:
-                raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+                raise MqiFailure(self._refusal)
         if options & self._refused_bits:
             raise MqiFailure(next(o.refused for o in self._refused if options & o.bits))
         return options
@@ -298,7 +301,8 @@ MATCH = OptionTable(
         Option("MQMO_MATCH_MSG_SEQ_NUMBER"),
         Option("MQMO_MATCH_OFFSET"),
         Option("MQMO_MATCH_MSG_TOKEN"),
-    )
+    ),
+    refusal=mq.MQRC_MATCH_OPTIONS_ERROR,
 )
 INQUIRE_PROPERTY = OptionTable(
     (
@@ -309,4 +313,42 @@ INQUIRE_PROPERTY = OptionTable(
         Option("MQIMPO_QUERY_LENGTH"),
     ),
     exclusive=(mq.MQIMPO_INQ_NEXT | mq.MQIMPO_INQ_PROP_UNDER_CURSOR,),
+)
+CREATE_HANDLE = OptionTable(
+    (
+        Option("MQCMHO_NO_VALIDATION", note="taken; names are validated when they are set"),
+        Option("MQCMHO_VALIDATE"),
+    ),
+    exclusive=(mq.MQCMHO_NO_VALIDATION | mq.MQCMHO_VALIDATE,),
+)
+DELETE_HANDLE = OptionTable(())
+SET_PROPERTY = OptionTable(
+    (
+        Option("MQSMPO_SET_PROP_UNDER_CURSOR", mq.MQRC_OPTIONS_ERROR),
+        Option("MQSMPO_SET_PROP_AFTER_CURSOR", mq.MQRC_OPTIONS_ERROR),
+        Option("MQSMPO_APPEND_PROPERTY", mq.MQRC_OPTIONS_ERROR),
+        Option("MQSMPO_SET_PROP_BEFORE_CURSOR", mq.MQRC_OPTIONS_ERROR),
+    )
+)
+DELETE_PROPERTY = OptionTable((Option("MQDMPO_DEL_PROP_UNDER_CURSOR"),))
+DESCRIBED = OptionTable((), refusal=mq.MQRC_PD_ERROR)
+SUPPORT = OptionTable(
+    (
+        Option("MQPD_SUPPORT_OPTIONAL"),
+        Option("MQPD_SUPPORT_REQUIRED", UNSUPPORTED),
+        Option("MQPD_SUPPORT_REQUIRED_IF_LOCAL", UNSUPPORTED),
+    ),
+    refusal=mq.MQRC_PD_ERROR,
+)
+CONTEXT = OptionTable((Option("MQPD_USER_CONTEXT", UNSUPPORTED),), refusal=mq.MQRC_PD_ERROR)
+IS_COPIED = "copied as MQCOPY_DEFAULT says"
+COPY = OptionTable(
+    (
+        Option("MQCOPY_ALL", UNSUPPORTED),
+        Option("MQCOPY_FORWARD", note=IS_COPIED),
+        Option("MQCOPY_PUBLISH", note=IS_COPIED),
+        Option("MQCOPY_REPLY", UNSUPPORTED),
+        Option("MQCOPY_REPORT", note=IS_COPIED),
+    ),
+    refusal=mq.MQRC_PD_ERROR,
 )

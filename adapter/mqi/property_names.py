@@ -20,8 +20,23 @@ KEYWORDS = frozenset(
     ["NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"]
 )
 """Of selection strings, in any mixture of cases."""
-OF_JMS = frozenset(["JMSCorrelationID", "JMSReplyTo", "JMSType", "JMSXGroupID", "JMSXGroupSeq"])
-"""What may be set of the names that begin with JMS."""
+OF_JMS = {
+    "JMSCorrelationID": "jms.Cid",
+    "JMSReplyTo": "jms.Rto",
+    "JMSType": "mcd.Type",
+    "JMSXGroupID": "jms.Gid",
+    "JMSXGroupSeq": "jms.Seq",
+}
+"""What may be set of the names that begin with JMS, and another name of each."""
+OF_PUBLICATIONS = {
+    "MQTopicString": "mqps.Top",
+    "MQSubUserData": "mqps.Sud",
+    "MQIsRetained": "mqps.Ret",
+}
+"""What the queue manager says of a publication, and where in a header."""
+SYNONYMS = OF_JMS | OF_PUBLICATIONS
+SYNONYMS |= {other: name for name, other in SYNONYMS.items()}
+"""Of each name the other one of the same property."""
 RESERVED = ("Root.", "Body.")
 PLANE_MAX = 0xFFFF
 """The Basic Multilingual Plane: no character beyond it."""
@@ -37,6 +52,28 @@ def plain(name: str) -> str:
     if len(name) > NAME_LENGTH_MAX:
         raise MqiFailure(mq.MQRC_PROPERTY_NAME_TOO_BIG)
     return name.removeprefix(USER_FOLDER)
+
+
+def single(name: str) -> str:
+    """Return the plain name of one property. MqiFailure(2442, 2465), also for a wildcard."""
+    short = plain(name)
+    if WILDCARD in short:
+        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
+    return short
+
+
+def known_as(name: str, known: Iterable[str]) -> str:
+    """Return the name that a property has among those that are known: its own, or its synonym."""
+    there = frozenset(known)
+    other = SYNONYMS.get(name, name)
+    return other if other in there and name not in there else name
+
+
+def is_of_other_type(name: str, kind: int) -> bool:
+    """Whether a property of JMS is set with another type than the header of JMS has."""
+    if name not in OF_JMS:
+        return False
+    return kind != (mq.MQTYPE_INT32 if name == "JMSXGroupSeq" else mq.MQTYPE_STRING)
 
 
 def to_set(name: str, known: Iterable[str]) -> str:
@@ -68,9 +105,14 @@ def fitting(names: Iterable[str], wanted: str) -> list[str]:
     """Return the names that are meant: one, or all that fit with a % at the end."""
     short = plain(wanted)
     if WILDCARD not in short:
-        return [name for name in names if name == short]
+        return [name for name in names if short in (name, SYNONYMS.get(name))]
     start = short.removesuffix(WILDCARD)
     if WILDCARD in start:
         raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
     in_usr = wanted.startswith(USER_FOLDER)
-    return [name for name in names if name.startswith(start) and not (in_usr and "." in name)]
+    return [
+        name
+        for name in names
+        if any(one.startswith(start) for one in (name, SYNONYMS.get(name, name)))
+        and not (in_usr and "." in name)
+    ]

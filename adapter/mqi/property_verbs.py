@@ -8,11 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
+from adapter.mqi import options as permitted
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer
 from adapter.mqi.connections import ConnectionTable
-from adapter.mqi.message_handles import MessageHandles, PropertyValue, convert, size_of
+from adapter.mqi.message_handles import MessageHandles, PropertyValue
+from adapter.mqi.property_values import convert, cut, size_of
 from adapter.mqi.reasons import OK, MqiFailure, returns_codes
+
+DESCRIPTION = {
+    "Options": permitted.DESCRIBED,
+    "Support": permitted.SUPPORT,
+    "Context": permitted.CONTEXT,
+    "CopyOptions": permitted.COPY,
+}
+"""The fields of an MQPD, and what each may say."""
 
 
 class PropertyVerbs:
@@ -31,7 +41,7 @@ class PropertyVerbs:
         fields = structs.MQCMHO.read(cmho)
         try:
             self._check_connection(hconn)
-            structs.MQCMHO.confirm(fields)
+            permitted.CREATE_HANDLE.check(structs.MQCMHO.confirm(fields)["Options"])
             return (self._messages.create(hconn), *OK)
         except MqiFailure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
@@ -41,7 +51,7 @@ class PropertyVerbs:
         """MQDLTMH."""
         fields = structs.MQDMHO.read(dmho)
         self._check_connection(hconn)
-        structs.MQDMHO.confirm(fields)
+        permitted.DELETE_HANDLE.check(structs.MQDMHO.confirm(fields)["Options"])
         self._messages.delete(hconn, hmsg)
 
     @returns_codes
@@ -63,14 +73,15 @@ class PropertyVerbs:
         fields, described = structs.MQSMPO.read(smpo), structs.MQPD.read(pd)
         self._check_connection(hconn)
         structs.MQPD.confirm(described)
-        if structs.MQSMPO.confirm(fields)["Options"]:
-            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
+        for name_of, table in DESCRIPTION.items():
+            table.check(described[name_of])
+        permitted.SET_PROPERTY.check(structs.MQSMPO.confirm(fields)["Options"])
         if kind == mq.MQTYPE_STRING:
             if not isinstance(value, str):
                 raise TypeError(f"the value of a text property is a str, not {value!r}")
             value.encode()
         if length >= 0 and isinstance(value, (str, bytes)):
-            value = value[:length]
+            value = cut(value, length)
         self._messages.set(hconn, hmsg, buffer(name).decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
@@ -94,7 +105,7 @@ class PropertyVerbs:
         """MQDLTMP."""
         fields = structs.MQDMPO.read(dmpo)
         self._check_connection(hconn)
-        asked = structs.MQDMPO.confirm(fields)["Options"]
+        asked = permitted.DELETE_PROPERTY.check(structs.MQDMPO.confirm(fields)["Options"])
         under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
         self._messages.unset(hconn, hmsg, buffer(name).decode("utf-8", "replace"), under_cursor)
 
@@ -123,8 +134,6 @@ def _within(held: PropertyValue, name: str, room: int, impo: int) -> tuple[Any, 
     if size <= room:
         return held.value, size, name, *OK
     value = held.value
-    if isinstance(value, str):
-        value = value.encode()[:room].decode("utf-8", "ignore")
-    elif isinstance(value, bytes):
-        value = value[:room]
+    if isinstance(value, (str, bytes)):
+        value = cut(value, room)
     return value, size, name, mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG

@@ -14,11 +14,17 @@ from adapter.core.contract.message import ID_LENGTH, PROPERTIES_MAX, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
-from adapter.mqi import context, md_extension, structs
+from adapter.mqi import context, md_extension, report_options, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.opening import alternate_user, close_object, open_object, topic_handle
+from adapter.mqi.opening import (
+    alternate_user,
+    close_object,
+    open_object,
+    tell_destination,
+    topic_handle,
+)
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import header_of, properties_of
 from adapter.mqi.session import TOPIC, MqiSession, Object
@@ -66,6 +72,7 @@ def _put(
     is_topic = opened.kind == TOPIC
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
+    warning = report_options.check(fields["Report"], is_remote=bool(opened.resolved_queue_manager))
     message = _message(session, handles, fields, options, body)
     queue = "" if is_topic else opened.resolved
     _tell_where(session, options, queue, opened.resolved_queue_manager)
@@ -83,10 +90,7 @@ def _put(
         return PutDone([message.message_id], 0)
 
     done = session.within(_is_in_unit(options), put_in)
-    if is_waited_for:
-        return _receipt(fields, options, message, done, is_topic)
-    tell_put(fields, message, done)
-    return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
+    return _receipt(fields, options, message, done, is_topic, warning)
 
 
 def put1(
@@ -96,7 +100,8 @@ def put1(
     where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
-    if where["ObjectType"] == mq.MQOT_Q and options["Options"] & PUBLISHING:
+    may_depend = options["Options"] & PUBLISHING or report_options.depends(fields["Report"])
+    if where["ObjectType"] == mq.MQOT_Q and may_depend:
         return _put_opened(session, handles, od, fields, options, body)
     _check(options, is_topic, permitted.PUT1)
     if where["ObjectType"] != mq.MQOT_Q and not is_topic:
@@ -105,6 +110,7 @@ def put1(
     if is_topic:
         session.check_here(other)
     name = unpadded(where["ObjectName"])
+    warning = report_options.check(fields["Report"], is_remote=False)
     message = _message(session, handles, fields, options, body)
     modes = context.options_of(options["Options"]) & c.CONTEXT_MODES
     user = alternate_user(where, options["Options"], mq.MQPMO_ALTERNATE_USER_AUTHORITY)
@@ -125,7 +131,7 @@ def put1(
     found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
     is_topic = is_topic or found.is_topic
     _tell_where(session, options, "" if is_topic else found.queue, found.queue_manager)
-    return _receipt(fields, options, message, done, is_topic)
+    return _receipt(fields, options, message, done, is_topic, warning)
 
 
 def _put_opened(
@@ -136,7 +142,7 @@ def _put_opened(
     options: dict[str, Any],
     body: bytes,
 ) -> Put:
-    """MQPUT1 with what only topics take: whether the name is an alias of one, its opening says."""
+    """MQPUT1 with what only topics take, or only queues elsewhere: the opening says what it is."""
     asked = permitted.PUT1.check(structs.MQPMO.confirm(options)["Options"])
     modes = mq.MQOO_OUTPUT | context.opening_for(asked)
     if asked & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
@@ -156,6 +162,7 @@ def _tell_where(
     """Write into the MQPMO which queue a put leads to. queue: "" for a topic."""
     options["ResolvedQName"] = pad(queue, 48)
     options["ResolvedQMgrName"] = pad(queue_manager or session.channel.queue_manager, 48)
+    tell_destination(options, is_topic=not queue, is_remote=bool(queue_manager))
 
 
 def _check(options: dict[str, Any], is_topic: bool, allowed: permitted.OptionTable) -> None:
@@ -188,8 +195,6 @@ def _message(
     body: bytes,
 ) -> MessageData:
     asked = options["Options"]
-    if fields["Report"] & mq.MQRO_REJECT_UNSUP_MASK:
-        raise MqiFailure(mq.MQRC_REPORT_OPTIONS_ERROR)
     if asked & mq.MQPMO_LOGICAL_ORDER and fields["Version"] < mq.MQMD_VERSION_2:
         raise MqiFailure(mq.MQRC_WRONG_MD_VERSION)
     message = message_of(*md_extension.taken_off(fields, body))
@@ -231,11 +236,14 @@ def _receipt(
     message: MessageData,
     done: PutDone,
     is_topic: bool,
+    warning: int,
 ) -> Put:
+    """Return what a put returns. warning: the reason code of one that only this side knows, or 0;
+    that of the queue manager goes before it.
+    """
     if is_topic:
         done.priority = -1  # what is known is how one of the copies was put: that may differ
     tell_put(fields, message, done)
-    code, reason = mq.MQCC_OK, mq.MQRC_NONE
-    if done.warning:
-        code, reason = mq.MQCC_WARNING, REASON_CODES[Reason(done.warning)]
+    reason = REASON_CODES[Reason(done.warning)] if done.warning else warning
+    code = mq.MQCC_WARNING if reason else mq.MQCC_OK
     return structs.MQMD.write(fields), structs.MQPMO.write(options), code, reason

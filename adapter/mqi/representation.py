@@ -5,6 +5,8 @@ This module knows no structure and no message.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec import Struct
 
 from adapter import mq_constants as mq
@@ -12,6 +14,8 @@ from adapter.character_sets import UTF_16, Order, codec_of
 
 INTEGERS_MASK = 15  # MQENC_INTEGER_MASK
 ORDERS: dict[int, Order] = {1: ">", 2: "<"}  # MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED
+SUBSTITUTE = "\x1a"
+"""In EBCDIC the codecs write it as 0x3F."""
 
 
 class ConversionError(Exception):
@@ -96,7 +100,18 @@ class Conversion:
         return codec
 
     def _encode(self, text: str) -> bytes:
-        try:
+        """Encode text. A character that the target lacks becomes its SUB, as on MQ."""
+        with suppress(UnicodeError):
             return text.encode(self._encoder)
+        lacking = {ord(one): SUBSTITUTE for one in set(text) if not self._has(one)}
+        try:
+            return text.translate(lacking).encode(self._encoder)
         except UnicodeError as error:
             raise ConversionError(mq.MQRC_NOT_CONVERTED) from error
+
+    def _has(self, character: str) -> bool:
+        """Whether the target has a character."""
+        try:
+            return bool(character.encode(self._encoder))
+        except UnicodeError:
+            return False

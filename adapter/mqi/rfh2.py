@@ -24,19 +24,13 @@ from adapter import mq_constants as mq
 from adapter.character_sets import CCSID_UTF_8, codec_of
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData, Property
 from adapter.core.mq_layouts.blank_padded import pad
-from adapter.mqi.property_names import NAME_LENGTH_MAX
+from adapter.mqi.property_names import NAME_LENGTH_MAX, OF_PUBLICATIONS
 from adapter.mqi.representation import Representation
 
 FIXED = struct.Struct("<4siiii8sii")
 VERSION = 2
 FORMAT = "MQHRF2"
 HEADER = "4siiii8sii"
-OF_PUBLICATIONS = {
-    "MQTopicString": "mqps.Top",
-    "MQSubUserData": "mqps.Sud",
-    "MQIsRetained": "mqps.Ret",
-}
-"""What the queue manager says of a publication, and where in a header."""
 COMPATIBLE = ("usr.", "mcd.", "jms.", "mqext.")
 """Folders of properties. Without a folder a property lies in usr."""
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
@@ -57,7 +51,7 @@ REAL = re.compile(
     r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|nan", re.IGNORECASE
 )
 HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
-BITS = {"i1": 8, "i2": 16, "int": 32, "i4": 32, "i8": 64}
+BITS = {"i1": 8, "i2": 16, "int": 64, "i4": 32, "i8": 64}
 """Of each type of whole numbers."""
 SURROGATES = range(0xD800, 0xE000)
 NAMES_LENGTH_MAX = PROPERTIES_MAX * NAME_LENGTH_MAX

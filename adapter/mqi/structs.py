@@ -1,12 +1,14 @@
 """The structures of the MQI as bytes: exact sizes and layouts, as a C compiler lays them out.
 
-A layout takes bytes apart into a dict by field name, and puts one together again. Pointers are
-whole numbers here: adapter.mqi.pointers reads what they point to. This module knows no verb.
+A layout takes bytes apart into a dict by field name, and puts one together again. Fields that the
+version of a structure does not have yet are blank, and stay in it as they were. Pointers are whole
+numbers here: adapter.mqi.pointers reads what they point to. This module knows no verb.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from adapter import mq_constants as mq
@@ -19,6 +21,11 @@ CHARV = "{0}Ptr:P {0}Offset:i {0}BufSize:i {0}Length:i {0}CCSID:i"
 """MQCHARV: a text that lies somewhere else."""
 
 
+BEYOND = "beyond"
+"""Among the fields that were read: the bytes of those that the version does not have."""
+VERSION = struct.Struct("@i")
+
+
 class WrongSize(Exception):  # noqa: N818 -- programs know it as `error`
     """A structure does not have the size of its layout: the program was made for another level."""
 
@@ -26,6 +33,7 @@ class WrongSize(Exception):  # noqa: N818 -- programs know it as `error`
 class Layout:
     """One structure: its name, and its fields in order with their formats.
 
+    fields: "NAME:FORMAT", between blanks; "@2" stands before those that only version 2 has.
     struc_id, versions: what it begins with, and the newest version that there is; refused: the
     reason code of one that begins otherwise.
     """
@@ -33,7 +41,9 @@ class Layout:
     def __init__(
         self, name: str, fields: str, struc_id: bytes = b"", versions: int = 0, refused: int = 0
     ) -> None:
-        pairs = [field.split(":") for field in fields.split()]
+        listed = fields.split()
+        pairs = [field.split(":") for field in listed if field[0] != "@"]
+        self._ends = dict(_ends(listed))
         self.name = name
         self._struc_id, self._versions, self._refused = struc_id, versions, refused
         self.fields = tuple(field for field, _ in pairs)
@@ -49,7 +59,18 @@ class Layout:
 
     def read(self, data: object) -> Fields:
         """Take apart. Raises TypeError for text, WrongSize."""
-        return dict(zip(self.fields, self._struct.unpack(self.check(data)), strict=True))
+        taken = self.check(data)
+        beyond = self._beyond(taken) if self._ends else b""
+        if beyond:
+            taken = taken[: -len(beyond)].ljust(self.size, b"\0")
+        fields = dict(zip(self.fields, self._struct.unpack(taken), strict=True))
+        return fields | {BEYOND: beyond} if beyond else fields
+
+    def _beyond(self, taken: bytes) -> bytes:
+        """Return what lies behind the last field of the version that a structure says."""
+        (version,) = VERSION.unpack_from(taken, 4)
+        end = self._ends.get(version)
+        return b"" if end is None else taken[end:]
 
     def confirm(self, fields: Fields) -> Fields:
         """Return the fields. MqiFailure if they are of another structure or version."""
@@ -59,7 +80,19 @@ class Layout:
 
     def write(self, fields: Fields) -> bytes:
         """Put together; texts are cut and padded to their fields with zero bytes."""
-        return self._struct.pack(*fields.values())
+        packed = self._struct.pack(*[fields[name] for name in self.fields])
+        beyond: bytes = fields.get(BEYOND, b"")
+        return packed[: self.size - len(beyond)] + beyond
+
+
+def _ends(fields: list[str]) -> Iterator[tuple[int, int]]:
+    """Say of each version but the newest where its last field ends."""
+    form = "@"
+    for field in fields:
+        if field[0] == "@":
+            yield int(field[1:]) - 1, struct.calcsize(form)
+        else:
+            form += field.split(":")[1]
 
 
 def _charv(*names: str) -> str:
@@ -71,8 +104,8 @@ MQMD = Layout(
     "StrucId:4s Version:i Report:i MsgType:i Expiry:i Feedback:i Encoding:i CodedCharSetId:i "
     "Format:8s Priority:i Persistence:i MsgId:24s CorrelId:24s BackoutCount:i ReplyToQ:48s "
     "ReplyToQMgr:48s UserIdentifier:12s AccountingToken:32s ApplIdentityData:32s PutApplType:i "
-    "PutApplName:28s PutDate:8s PutTime:8s ApplOriginData:4s GroupId:24s MsgSeqNumber:i Offset:i "
-    "MsgFlags:i OriginalLength:i",
+    "PutApplName:28s PutDate:8s PutTime:8s ApplOriginData:4s @2 GroupId:24s MsgSeqNumber:i "
+    "Offset:i MsgFlags:i OriginalLength:i",
     b"MD  ",
     2,
     mq.MQRC_MD_ERROR,
@@ -85,9 +118,9 @@ MQMDE = Layout(
 MQOD = Layout(
     "MQOD",
     "StrucId:4s Version:i ObjectType:i ObjectName:48s ObjectQMgrName:48s DynamicQName:48s "
-    "AlternateUserId:12s RecsPresent:i KnownDestCount:i UnknownDestCount:i InvalidDestCount:i "
+    "AlternateUserId:12s @2 RecsPresent:i KnownDestCount:i UnknownDestCount:i InvalidDestCount:i "
     "ObjectRecOffset:i ResponseRecOffset:i ObjectRecPtr:P ResponseRecPtr:P "
-    "AlternateSecurityId:40s ResolvedQName:48s ResolvedQMgrName:48s "
+    "@3 AlternateSecurityId:40s ResolvedQName:48s ResolvedQMgrName:48s @4 "
     + _charv("ObjectString", "SelectionString", "ResObjectString")
     + " ResolvedType:i Pad:4s",
     b"OD  ",
@@ -97,8 +130,8 @@ MQOD = Layout(
 MQGMO = Layout(
     "MQGMO",
     "StrucId:4s Version:i Options:i WaitInterval:i Signal1:i Signal2:i ResolvedQName:48s "
-    "MatchOptions:i GroupStatus:b SegmentStatus:b Segmentation:b Reserved1:c MsgToken:16s "
-    "ReturnedLength:i Reserved2:i MsgHandle:q",
+    "@2 MatchOptions:i GroupStatus:b SegmentStatus:b Segmentation:b Reserved1:c @3 MsgToken:16s "
+    "ReturnedLength:i @4 Reserved2:i MsgHandle:q",
     b"GMO ",
     4,
     mq.MQRC_GMO_ERROR,
@@ -106,8 +139,8 @@ MQGMO = Layout(
 MQPMO = Layout(
     "MQPMO",
     "StrucId:4s Version:i Options:i Timeout:i Context:i KnownDestCount:i UnknownDestCount:i "
-    "InvalidDestCount:i ResolvedQName:48s ResolvedQMgrName:48s RecsPresent:i PutMsgRecFields:i "
-    "PutMsgRecOffset:i ResponseRecOffset:i PutMsgRecPtr:P ResponseRecPtr:P OriginalMsgHandle:q "
+    "InvalidDestCount:i ResolvedQName:48s ResolvedQMgrName:48s @2 RecsPresent:i PutMsgRecFields:i "
+    "PutMsgRecOffset:i ResponseRecOffset:i PutMsgRecPtr:P ResponseRecPtr:P @3 OriginalMsgHandle:q "
     "NewMsgHandle:q Action:i PubLevel:i",
     b"PMO ",
     3,
@@ -131,7 +164,7 @@ MQSTS = Layout(
     "MQSTS",
     "StrucId:4s Version:i CompCode:i Reason:i PutSuccessCount:i PutWarningCount:i "
     "PutFailureCount:i ObjectType:i ObjectName:48s ObjectQMgrName:48s ResolvedObjectName:48s "
-    "ResolvedQMgrName:48s " + _charv("ObjectString", "SubName") + " OpenOptions:i SubOptions:i",
+    "ResolvedQMgrName:48s @2 " + _charv("ObjectString", "SubName") + " OpenOptions:i SubOptions:i",
     b"STAT",
     2,
     mq.MQRC_STS_ERROR,
@@ -159,19 +192,22 @@ MQCTLO = Layout(
 MQCNO = Layout(
     "MQCNO",
     "StrucId:4s Version:i Options:i ClientConnOffset:i ClientConnPtr:P ConnTag:128s "
-    "SSLConfigPtr:P SSLConfigOffset:i ConnectionId:24s SecurityParmsOffset:i SecurityParmsPtr:P "
-    "CCDTUrlPtr:P CCDTUrlOffset:i CCDTUrlLength:i Reserved:q ApplName:28s Reserved2:i "
-    "BalanceParmsPtr:P BalanceParmsOffset:i Reserved3:i",
+    "SSLConfigPtr:P SSLConfigOffset:i ConnectionId:24s SecurityParmsOffset:i "
+    "SecurityParmsPtr:P CCDTUrlPtr:P CCDTUrlOffset:i CCDTUrlLength:i Reserved:q "
+    "ApplName:28s Reserved2:i BalanceParmsPtr:P BalanceParmsOffset:i Reserved3:i",
     b"CNO ",
     8,
     mq.MQRC_CNO_ERROR,
 )
+"""Its fields, and those of MQSCO, are read whatever the version: ibmmq leaves that an older one,
+and what a program says in them can only be meant.
+"""
 MQCSP = Layout(
     "MQCSP",
     "StrucId:4s Version:i AuthenticationType:i Reserved1:i CSPUserIdPtr:P CSPUserIdOffset:i "
     "CSPUserIdLength:i Reserved2:q CSPPasswordPtr:P CSPPasswordOffset:i CSPPasswordLength:i "
-    "Reserved3:q InitialKeyPtr:P InitialKeyOffset:i InitialKeyLength:i Reserved4:q TokenPtr:P "
-    "TokenOffset:i TokenLength:i",
+    "@2 Reserved3:q InitialKeyPtr:P InitialKeyOffset:i InitialKeyLength:i @3 Reserved4:q "
+    "TokenPtr:P TokenOffset:i TokenLength:i",
 )
 MQSCO = Layout(
     "MQSCO",

@@ -13,7 +13,8 @@ INTRODUCTION = """# What of the MQI is there
 
 This is what programs find that use IBM's package `ibmmq`, or `pymqi`, over mqk: see [From IBM
 MQ](../from-ibm-mq.md). What stands in none of these tables is refused, never passed over: an option
-that is unknown gives MQRC_OPTIONS_ERROR (2046), one that is not to be had the code beside it.
+that is unknown gives MQRC_OPTIONS_ERROR (2046; 2247 of what MQGET matches, 2482 in an MQPD), one
+that is not to be had the code beside it.
 """
 TABLES = (
     ("MQCONNX", options.CONNECT),
@@ -25,6 +26,13 @@ TABLES = (
     ("MQSUBRQ", options.REQUEST),
     ("MQGET", options.GET),
     ("MQGET: what is matched", options.MATCH),
+    ("MQCRTMH", options.CREATE_HANDLE),
+    ("MQSETMP", options.SET_PROPERTY),
+    ("MQSETMP: MQPD.Support", options.SUPPORT),
+    ("MQSETMP: MQPD.Context", options.CONTEXT),
+    ("MQSETMP: MQPD.CopyOptions", options.COPY),
+    ("MQINQMP", options.INQUIRE_PROPERTY),
+    ("MQDLTMP", options.DELETE_PROPERTY),
 )
 VERB = re.compile("MQ|mqai")
 NOTES = {
@@ -84,8 +92,8 @@ def attributes() -> list[str]:
     said = (
         "MQINQ answers for every attribute that [attributes](attributes.md) has for that type of "
         f"object, and for the object's name; of local queues also {numbers} (depth, opens for "
-        "input and output). Other attributes of the manual give 2068, a warning, and what is no "
-        "attribute 2067. MQSET changes:\n"
+        "input and output). Other attributes of the manual give 2068, a warning, of queues, and "
+        "2067 of other objects, as does what is no attribute. MQSET changes:\n"
     )
     parts = ["## MQINQ and MQSET\n", said, "| number | attribute |\n|---|---|"]
     for number, row in sorted(inquiring.BY_NUMBER["queue"].items()):

@@ -18,6 +18,7 @@ LATER: dict[str, Any] = {
     "msmq": None,
     "broker": None,
     "warning": 0,
+    "now_ms": 0,
     "delay_ms": 0,
     "deliver_at_ms": 0,
     "destination": "",

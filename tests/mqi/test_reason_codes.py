@@ -105,7 +105,7 @@ CASES: dict[str, Callable[[Program], int]] = {
     "MQRC_NOT_OPEN_FOR_SET_IDENT": lambda p: p.put(CMQC.MQPMO_SET_IDENTITY_CONTEXT),
     "MQRC_OBJECT_CHANGED": Program.inquire_what_is_gone,
     "MQRC_PROPERTY_NAME_TOO_BIG": lambda p: p.name_property(b"x" * 4_096),
-    "MQRC_SELECTOR_COUNT_ERROR": lambda p: p.inquire([CMQC.MQIA_MAX_Q_DEPTH] * 257, 257, 0),
+    "MQRC_SELECTOR_LIMIT_EXCEEDED": lambda p: p.inquire([CMQC.MQIA_MAX_Q_DEPTH] * 257, 257, 0),
     "MQRC_STAT_TYPE_ERROR": lambda p: ibmmqc.MQSTAT(
         p.hconn, CMQC.MQSTAT_TYPE_RECONNECTION, ibmmq.STS().pack()
     )[-1],

@@ -1,5 +1,6 @@
 """Programs that say who they are, to a queue manager that asks."""
 
+import ctypes
 from pathlib import Path
 
 import ibmmq
@@ -31,6 +32,19 @@ def test_users_and_passwords(tmp_path: Path) -> None:
             with pytest.raises(ibmmq.MQMIError) as refused:
                 ibmmq.connect("QM1", CHANNEL, where, user=user, password=password)
             assert reason_of(refused) == CMQC.MQRC_NOT_AUTHORIZED
+
+
+def test_who_asks_for_no_authentication_is_not_who_the_structure_says() -> None:
+    name = ctypes.create_string_buffer(b"intruder")
+    said = dict.fromkeys(structs.MQCSP.fields, 0) | {
+        "StrucId": b"CSP ",
+        "Version": 1,
+        "CSPUserIdPtr": ctypes.addressof(name),
+        "CSPUserIdLength": 8,
+    }
+    for kind, user in ((CMQC.MQCSP_AUTH_NONE, ""), (CMQC.MQCSP_AUTH_USER_ID_AND_PWD, "intruder")):
+        found = credentials_of(structs.MQCSP.write(said | {"AuthenticationType": kind}))
+        assert found.user == user
 
 
 def user_of(qmgr: ibmmq.QueueManager) -> str:

@@ -13,6 +13,7 @@ from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.authorities import AuthorityRecord
 from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.commands import AS_PUBLISHED
+from adapter.core.contract.details import APPL_TYPE_DEFAULT
 from adapter.core.contract.incarnations import IncarnationStates
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.parties import Proof
@@ -37,6 +38,17 @@ class Refused(Struct, array_like=True, tag=2, gc=False):
     detail: str = ""
 
 
+class PutContext(Struct, array_like=True, gc=False):
+    """The context that a message was put with, as the queue manager settled it: see Details."""
+
+    user: str = ""
+    application: str = ""
+    appl_type: int = 0
+    accounting_token: bytes = b""
+    identity_data: str = ""
+    origin_data: str = ""
+
+
 class PutDone(Struct, array_like=True, tag=3, gc=False):
     """The messages were accepted, under these ids, at this time.
 
@@ -44,7 +56,8 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     kept for a client that asks again after a restart of the queue manager. What follows is of the
     last of the messages, as the queue manager settled it; priority is -1, and group_id empty, if
     they are not known any more. put_date_time, offset: see Details. subscriptions: how many a
-    publication was for; -1 for other puts, and if that is not known any more.
+    publication was for; -1 for other puts, and if that is not known any more. context: None if it
+    is not known any more.
     """
 
     message_ids: list[bytes]
@@ -57,6 +70,22 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     subscriptions: int = -1
     put_date_time: str = ""
     offset: int = 0
+    context: PutContext | None = None
+
+
+def put_context(message: MessageData) -> PutContext:
+    """Return the context of a message that has been settled."""
+    details = message.details
+    if details is None:
+        return PutContext(message.user, message.application, APPL_TYPE_DEFAULT)
+    return PutContext(
+        message.user,
+        message.application,
+        details.appl_type,
+        details.accounting_token,
+        details.identity_data,
+        details.origin_data,
+    )
 
 
 def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
@@ -70,17 +99,29 @@ def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
         group_seq=last.group_seq,
         put_date_time="" if last.details is None else last.details.put_date_time,
         offset=last.offset,
+        context=put_context(last),
     )
 
 
 class Messages(Struct, array_like=True, tag=4):
     """The messages got or browsed; empty if there was none (in time). warning: see PutDone.
 
-    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue.
+    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue. now_ms: the
+    queue manager's clock, by which messages expire; 0 if none of these does.
     """
 
     messages: list[Delivered]
     warning: int = 0
+    now_ms: int = 0
+
+
+def at_time(answer: Messages, now_ms: int) -> Messages:
+    """Return an answer with the time by which its messages expire. It may be a kept outcome, which
+    stays as it is.
+    """
+    if not any(one.message.expires_at_ms for one in answer.messages):
+        return answer
+    return Messages(answer.messages, answer.warning, now_ms)
 
 
 class UnitOutcome(Struct, array_like=True, tag=5, gc=False):

@@ -96,6 +96,24 @@ def test_utf_16_is_in_the_byte_order_of_its_encoding() -> None:
     assert convert(md, "Zü".encode("utf-16-le"), BIG, 1200) == ("Zü".encode("utf-16-be"), 0)
 
 
+@pytest.mark.parametrize("ccsid", sorted(CODECS))
+def test_a_character_that_the_target_lacks_is_its_substitute(ccsid: int) -> None:
+    text, md = "5 €\U0001f600ß\u05d0.", described("MQSTR", LITTLE, UTF_8)
+    body, warning = convert(md, text.encode(), LITTLE, ccsid)
+    assert (warning, md["CodedCharSetId"]) == (0, ccsid)
+    found = body.decode(CODECS[ccsid])
+    assert len(found) == len(text)
+    assert all(one in (said, "\x1a") for one, said in zip(found, text, strict=True))
+    lacks = [one for one in text if (one.encode(CODECS[ccsid], "ignore") or b"") == b""]
+    assert found.count("\x1a") == len(lacks)
+
+
+def test_substitutes_are_those_of_mq() -> None:
+    for ccsid, substitute in ((LATIN_1, b"\x1a"), (EBCDIC, b"\x3f")):
+        md = described("MQSTR", LITTLE, UTF_8)
+        assert convert(md, "\u05d0".encode(), LITTLE, ccsid) == (substitute, 0)
+
+
 @pytest.mark.parametrize(
     ("body", "md", "asked", "reason"),
     [
@@ -104,7 +122,6 @@ def test_utf_16_is_in_the_byte_order_of_its_encoding() -> None:
         (b"x", described("", LITTLE, LATIN_1), (LITTLE, UTF_8), mq.MQRC_FORMAT_ERROR),
         (b"x", described("MQSTR", LITTLE, 7), (LITTLE, 0), mq.MQRC_SOURCE_CCSID_ERROR),
         (b"x", described("MQSTR", LITTLE, LATIN_1), (LITTLE, 7), mq.MQRC_TARGET_CCSID_ERROR),
-        ("€".encode(), described("MQSTR", LITTLE, UTF_8), (LITTLE, 819), mq.MQRC_NOT_CONVERTED),
         (b"\xff", described("MQSTR", LITTLE, UTF_8), (LITTLE, 819), mq.MQRC_NOT_CONVERTED),
         (b"xy", described("MQSTR", 0, 1200), (LITTLE, 0), mq.MQRC_SOURCE_INTEGER_ENC_ERROR),
         (trigger("<", "utf-8"), described("MQTRIG", 0, 0), (LITTLE, 0), 2112),

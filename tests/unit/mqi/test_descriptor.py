@@ -57,7 +57,9 @@ def test_a_descriptor_holds_what_is_nearest(
         body = with_properties(md, {"colour": "red"}, delivered.message.body)
         body = md_extension.put_on(md, delivered.message, body)
         assert body.endswith(b"body")
-        assert structs.MQMD.read(structs.MQMD.write(md)) == md
+        again = structs.MQMD.read(structs.MQMD.write(md))
+        again.pop(structs.BEYOND, None)
+        assert again == md
         assert len(token_of(delivered)) == 16
 
 

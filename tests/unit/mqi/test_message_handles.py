@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter import mq_constants as mq
-from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, convert
+from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles
 from adapter.mqi.reasons import MqiFailure
 
 
@@ -116,35 +116,6 @@ def test_there_is_a_most() -> None:
 def test_values_that_are_none_of_their_type(kind: int, value: Any, refused: int) -> None:
     handles = MessageHandles()
     assert reason(handles.set, 1, handles.create(1), "a", kind, value) == refused
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "found"),
-    [
-        (12, mq.MQTYPE_STRING, "12"),
-        (True, mq.MQTYPE_STRING, "TRUE"),
-        ("12", mq.MQTYPE_INT32, 12),
-        ("0.5", mq.MQTYPE_FLOAT64, 0.5),
-        (1, mq.MQTYPE_BOOLEAN, True),
-        (None, mq.MQTYPE_STRING, ""),
-    ],
-)
-def test_values_as_another_type(value: Any, kind: int, found: Any) -> None:
-    assert convert(value, kind) == found
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "refused"),
-    [
-        (b"x", mq.MQTYPE_STRING, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
-        ("x", mq.MQTYPE_BYTE_STRING, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
-        ("x", mq.MQTYPE_INT32, mq.MQRC_PROP_NUMBER_FORMAT_ERROR),
-        (300, mq.MQTYPE_INT8, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
-        (1, 77, mq.MQRC_PROPERTY_TYPE_ERROR),
-    ],
-)
-def test_values_that_cannot_be_another_type(value: Any, kind: int, refused: int) -> None:
-    assert reason(convert, value, kind) == refused
 
 
 def test_the_type_of_a_number_that_came_is_only_guessed() -> None:

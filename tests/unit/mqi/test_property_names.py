@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from adapter import mq_constants as mq
 from adapter.mqi import property_names
 from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.property_names import OF_JMS, SYNONYMS
 from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.rfh2 import with_properties
 from tests.support.examples import examples
 
 
@@ -151,3 +153,38 @@ def test_options_that_are_unknown_or_exclude_each_other(options: int) -> None:
     with pytest.raises(MqiFailure) as refused:
         handles.find(1, number, "%", options)
     assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
+
+
+@pytest.mark.parametrize(("name", "other"), SYNONYMS.items())
+def test_a_property_is_one_under_both_of_its_names(name: str, other: str) -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    kind = mq.MQTYPE_INT32 if "Seq" in name + other else mq.MQTYPE_STRING
+    for said, value in ((name, 7), (other, 8)):
+        handles.set(1, number, said, kind, value)
+        (kept,) = handles.get(number, 1).properties.items()
+        assert (kept[0], int(str(kept[1].value))) == (name, value)
+    folder = next(one for one in (name, other) if "." in one).partition(".")[0]
+    for wanted in (name, other, "%", f"{folder}.%"):
+        assert handles.find(1, number, wanted, 0)[0] == name
+    handles.unset(1, number, other, under_cursor=False)
+    assert not handles.get(number, 1).properties
+
+
+def test_a_header_says_a_topic_once() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    for name in ("mqps.Top", "MQTopicString"):
+        handles.set(1, number, name, mq.MQTYPE_STRING, "a/b")
+    properties = handles.properties_to_put(1, number, 0)
+    md = {"Format": b"MQSTR   ", "Encoding": 546, "CodedCharSetId": 1208}
+    assert with_properties(md, properties or {}, b"").count(b"<Top>") == 1
+
+
+@pytest.mark.parametrize("name", sorted(OF_JMS))
+def test_a_property_of_jms_has_its_type(name: str) -> None:
+    handles = MessageHandles()
+    wrong = mq.MQTYPE_STRING if name == "JMSXGroupSeq" else mq.MQTYPE_INT32
+    with pytest.raises(MqiFailure) as refused:
+        handles.set(1, handles.create(1), name, wrong, 1)
+    assert refused.value.reason == mq.MQRC_PROPERTY_TYPE_ERROR

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract.message import MessageData
-from adapter.mqi.property_names import NAME_LENGTH_MAX
+from adapter.mqi.property_names import NAME_LENGTH_MAX, OF_PUBLICATIONS
 from adapter.mqi.rfh2 import (
     FIXED,
     NAMES_LENGTH_MAX,
-    OF_PUBLICATIONS,
     are_compatible,
     has_damaged_properties,
     header_of,
@@ -285,6 +284,7 @@ def test_a_folder_of_other_bytes_than_its_character_set_has_stays(body: bytes) -
     [
         ("i4", "5", 5), ("i4", " -5 ", -5), ("i4", "1_0", "1_0"), ("i4", "\u0663", "\u0663"),
         ("i4", "99999999999", "99999999999"), ("i8", "99999999999", 99999999999),
+        ("int", "3000000000", 3_000_000_000), ("int", str(2**63), str(2**63)),
         ("i8", str(2**63), str(2**63)), ("i1", "-128", -128), ("i1", "300", "300"),
         ("i2", "32768", "32768"), ("i2", "-32768", -32768), ("int", "2147483647", 2147483647),
         ("i8", "9" * 5000, "9" * 5000), ("r8", "1_0.5", "1_0.5"), ("r8", "1e-7", 1e-7),

@@ -2,6 +2,7 @@
 
 import ibmmq
 import pytest
+from ibmmq import CMQC
 
 from adapter.mqi import structs
 from tests.support.each import each
@@ -44,6 +45,7 @@ def test_a_field_of_the_class_is_a_field_of_the_layout(name: str) -> None:
     described = CLASSES[name]()
     named = [one for one in layout.fields if hasattr(described, one) and one != "StrucId"]
     numbers = {one: at for at, one in enumerate(named, 1) if type(described[one]) is int}
+    numbers["Version"] = 99  # of which each field is one
     for one, number in numbers.items():
         described[one] = number
     read = layout.read(described.pack())
@@ -55,6 +57,33 @@ def test_what_was_read_is_written_again(name: str) -> None:
     layout = getattr(structs, name)
     packed = CLASSES[name]().pack()
     assert layout.write(layout.read(packed)) == packed
+
+
+VERSIONED = ("MQMD", "MQOD", "MQGMO", "MQPMO", "MQCSP", "MQSTS")
+VERSIONS = [
+    (name, int(constant.rpartition("_")[2]), getattr(CMQC, constant))
+    for name in VERSIONED
+    for constant in dir(CMQC)
+    if constant.startswith(f"{name}_LENGTH_")
+]
+"""Each version of a structure, and how long the manual says that it is."""
+
+
+@each(VERSIONS)
+def test_what_a_version_does_not_have_is_blank_and_stays(
+    name: str, version: int, length: int
+) -> None:
+    layout = getattr(structs, name)
+    packed = b"\xff" * 4 + version.to_bytes(4, "little") + b"\xff" * (layout.size - 8)
+    fields = layout.read(packed)
+    beyond = fields.get(structs.BEYOND, b"")
+    assert 0 <= length - (layout.size - len(beyond)) < 8, "but for what fills it up"
+    at = layout.size - len(beyond)
+    assert layout.read(packed[:at] + bytes(len(beyond))) | {structs.BEYOND: beyond} == (
+        fields | {structs.BEYOND: beyond}
+    )
+    written = layout.write({one: fields[one] for one in fields})
+    assert written[at:] == packed[at:]
 
 
 def test_another_size_is_refused() -> None:

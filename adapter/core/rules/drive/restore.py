@@ -19,7 +19,15 @@ from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.pages import Paged
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result, put_done
+from adapter.core.contract.results import (
+    Done,
+    Messages,
+    PutContext,
+    PutDone,
+    Refused,
+    Result,
+    put_done,
+)
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -257,6 +265,15 @@ def _outcome(session: bytes, number: int, result: Result) -> r.OutcomeRestored:
 
 def _told_of(result: PutDone) -> MessageData:
     """Return a message, without its body, of which a put is told what it was told."""
+    context = result.context or PutContext()
+    details = Details(
+        context.accounting_token,
+        context.identity_data,
+        context.appl_type,
+        context.origin_data,
+        result.offset,
+        put_date_time=result.put_date_time,
+    )
     return MessageData(
         message_id=result.message_ids[-1],
         correlation_id=NO_ID,
@@ -265,7 +282,9 @@ def _told_of(result: PutDone) -> MessageData:
         priority=result.priority,
         persistence=result.persistence,
         put_time_ms=result.put_time_ms,
-        details=Details(put_date_time=result.put_date_time, offset=result.offset),
+        user=context.user,
+        application=context.application,
+        details=details,
     )
 
 

@@ -9,7 +9,7 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeRecorded, Record
 from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import Done, Refused, Result
+from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result, at_time
 from adapter.core.contract.unit_records import OutcomeOf
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
@@ -78,6 +78,16 @@ class Decision:
         self.subscriptions = subscriptions
         self.made: Mapping[str, LocalQueue] = NO_QUEUES if made is None else made
         self.subscribed: dict[str, SubscriptionState] | None = subscribed
+
+    def complete(self, result: Result, now_ms: int) -> Result:
+        """Return an answer as it is sent: with what this says of it, and the time of messages that
+        expire.
+        """
+        if self.warning and isinstance(result, (Done, PutDone, Messages)):
+            result.warning = self.warning
+        if self.subscriptions >= 0 and isinstance(result, PutDone):
+            result.subscriptions = self.subscriptions
+        return at_time(result, now_ms) if isinstance(result, Messages) else result
 
 
 def refused(refusal: Refusal) -> Refused:

@@ -26,7 +26,7 @@ from adapter.core.contract.details import NONE_ASKED
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import PutDone, put_context
 from adapter.core.contract.weights import weight
 from adapter.core.model.destination import TopicDestination
 from adapter.core.model.handles import TopicHandle
@@ -81,7 +81,7 @@ def decide_publish(qm: QueueManager, request: Request, command: Put) -> Decision
         _retain(plan, topic, command.messages[-1], in_unit=bool(command.unit))
     ids = [message.message_id for message in command.messages]
     details = command.messages[-1].details
-    result = PutDone(ids, request.now_ms)
+    result = PutDone(ids, request.now_ms, context=put_context(command.messages[-1]))
     if details is not None:
         result.put_date_time = details.put_date_time
     end = _put_in_unit if command.unit else _put_alone

@@ -18,12 +18,14 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged
 from adapter.core.contract.replies import Reply
+from adapter.core.contract.results import Refused
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import pages
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.plan_room import weight_of
 from adapter.core.rules.messages.unit import discard_records, taken_from
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq import queues
@@ -31,6 +33,11 @@ from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision, done
 from adapter.core.rules.primitives.step_room import StepRoom
+
+OVERGROWN = (
+    "the queue was deleted, and what becomes of the messages sent to it is too long for one unit"
+)
+"""Why a unit can only be backed out."""
 
 
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
@@ -137,7 +144,8 @@ def _report(plan: Plan, queue: MsmqQueue, found: Iterable[Stored], why: int) -> 
 
 def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
     """Drop what units hold of a queue that is deleted. What they send to it is not delivered: its
-    dead letters and acknowledgments are held by the units in its place.
+    dead letters and acknowledgments are held by the units in its place. A unit without room for
+    those can only be backed out.
     """
     for connection in plan.qm.connections.values():
         for unit in connection.units.values():
@@ -150,7 +158,10 @@ def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
                     _return_undelivered(undelivered, message)
                 elif _arrival_key(message) in lost:
                     unit.drop_put(of, message)
-            undelivered.hold(unit)  # the plan of the step records the queues that are made
+            if unit.weight + weight_of(undelivered) <= plan.qm.limits.unit_bytes:
+                undelivered.hold(unit)  # the plan of the step records the queues that are made
+            else:
+                unit.refusal = unit.refusal or Refused(Reason.BACKED_OUT, queue.name, OVERGROWN)
             unit.forget(queue)
 
 

@@ -55,7 +55,8 @@ def are_same(qm: QueueManager, one: str, other: str) -> bool:
 
 def with_former(qm: QueueManager, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return what is to be altered of the queue manager, with the former names of its computer if
-    that is renamed.
+    that is renamed. ATTRIBUTE_ERROR if the new name is that of a computer whose system queues are
+    here: by that name the queue manager's own would be meant, and these would have none.
     """
     if "msmq_computer" not in attributes:
         return attributes
@@ -63,6 +64,10 @@ def with_former(qm: QueueManager, attributes: dict[str, Any]) -> dict[str, Any]:
     now = (attributes["msmq_computer"] or qm.name).casefold()
     if now == before:
         return attributes
+    kept = [queue for queue in SYSTEM_QUEUES if _key_of_other(now, queue) in qm.queues]
+    if kept and not is_own(qm, now):
+        text = f"computer {now} depends on this queue manager: delete {now}\\{kept[0]} first"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
     names = computers_in(qm.attributes.msmq_former_computers)
     kept = [*(one for one in names if one not in (before, now)), before]
     return attributes | {"msmq_former_computers": SEPARATOR.join(kept[-FORMER_MAX:])}
@@ -87,7 +92,11 @@ def key_of(qm: QueueManager, name: FormatName) -> str:
     """Return the key under which this queue manager has a queue, if it has it."""
     if is_here(qm, name) or name.queue not in SYSTEM_QUEUES:
         return name.queue
-    return f"{name.computer.lower()}\\{name.queue}"
+    return _key_of_other(name.computer, name.queue)
+
+
+def _key_of_other(computer: str, queue: str) -> str:
+    return f"{computer.lower()}\\{queue}"
 
 
 def is_kept_here(qm: QueueManager, name: FormatName) -> bool:

@@ -119,9 +119,12 @@ def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue
     return ensure(plan, key, is_owed=True, transactional=transactional)
 
 
-def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
+def kept_for(plan: Plan, queue: str, computer: str, *, is_ours: bool) -> MsmqQueue | None:
     """Return a system queue of a computer that depends on this queue manager, if there is one; the
     queue manager's own, if there cannot be one more, or the step deletes it.
+
+    is_ours: the computer depended on this queue manager when it sent what is put there; so the
+    queue is made again, if it was deleted meanwhile.
     """
     if not computers.depends_on(plan.qm, computer):
         return None
@@ -129,8 +132,9 @@ def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
     found = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     if isinstance(found, MsmqQueue) and key not in plan.deleted:
         return found
-    is_full = key in plan.deleted or not has_room_for_dependent(plan)
-    return ensure_system_queue(plan, queue) if is_full else None
+    if key in plan.deleted or not has_room_for_dependent(plan):
+        return ensure_system_queue(plan, queue)
+    return ensure_system_queue(plan, queue, computer) if is_ours else None
 
 
 def has_room_for_dependent(plan: Plan) -> bool:

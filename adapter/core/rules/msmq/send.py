@@ -128,6 +128,7 @@ def _settle(
         expiry_ms=message.expiry_ms,
         user=message.user,
         application=message.application,
+        reply_to_queue_manager=_acting_for(qm, handle.computer),
         put_time_ms=now_ms,
         expires_at_ms=expires_at_ms,
         msmq=structs.replace(
@@ -144,6 +145,13 @@ def _settle(
             unit_size=0,
         ),
     )
+
+
+def _acting_for(qm: QueueManager, computer: str) -> str:
+    """Return the computer to which the dead letters of a message return: this one, if the computer
+    that sends it depends on this queue manager; empty: to that one. See delivery.acting_for().
+    """
+    return computers.computer_of(qm) if computers.depends_on(qm, computer) else ""
 
 
 def _priority(message: MessageData) -> int:

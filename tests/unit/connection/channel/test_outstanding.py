@@ -36,7 +36,9 @@ def test_a_handle_that_is_opened_again_is_closed_before_and_not_behind(is_linked
         outstanding.keep(one, is_linked=True)
     outstanding.let_go.extend([other, handle])
     outstanding.keep(handle, is_linked=is_linked)
-    closed = [one.command.handle for one in outstanding.closes() if isinstance(one.command, c.Close)]
+    closed = [
+        one.command.handle for one in outstanding.closes() if isinstance(one.command, c.Close)
+    ]
     assert closed == [handle.number] * is_linked + [other.number]
     assert outstanding.handles == {handle.number: handle}
 

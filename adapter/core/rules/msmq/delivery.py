@@ -77,10 +77,13 @@ def put(plan: Plan, queue: LocalQueue, message: MessageData, *, acknowledges: bo
 
 
 def find(plan: Plan, key: str) -> LocalQueue | None:
-    """Return the queue of a key, if there is one and the step does not delete it."""
+    """Return the queue of a key, if there is one and it is not being deleted."""
     if key in plan.deleted:
         return None
-    return plan.new_queues.queues.get(key) or queues.find(plan.qm, key)
+    queue = queues.find(plan.qm, key)
+    if queue is not None and queues.is_leaving(plan.qm, queue):
+        return None
+    return plan.new_queues.queues.get(key) or queue
 
 
 def header_of(message: MessageData) -> MsmqHeader:

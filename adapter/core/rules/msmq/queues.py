@@ -60,6 +60,20 @@ def find(qm: QueueManager, key: str) -> MsmqQueue | None:
     return queue if isinstance(queue, MsmqQueue) else None
 
 
+def is_leaving(qm: QueueManager, queue: MsmqQueue) -> bool:
+    """Whether a deletion of a queue has begun, which may have to wait for pages: some messages are
+    gone, and have been reported. So nothing may come between that refuses the rest: the queue is
+    neither opened, nor read, nor sent to. Not so when the session that deletes it is gone.
+    """
+    return queue.deleter in qm.sessions
+
+
+def check_stays(qm: QueueManager, queue: MsmqQueue) -> None:
+    """Refuse to work with a queue that is gone, or is being deleted."""
+    if queue.is_deleted or is_leaving(qm, queue):
+        raise Refusal(Reason.QUEUE_DELETED, queue.name)
+
+
 def of_mq(qm: QueueManager, name: format_names.FormatName) -> LocalQueue | None:
     """Return the queue of MQ that a name means, which MSMQ has no queue of; none of the queue
     manager's own.

@@ -8,7 +8,7 @@ removed by as many decisions as it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
@@ -31,7 +31,7 @@ from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq import queues
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import waiting
-from adapter.core.rules.primitives.decision import Decision, done
+from adapter.core.rules.primitives.decision import Decision, done, session_of
 from adapter.core.rules.primitives.step_room import StepRoom
 
 OVERGROWN = (
@@ -57,6 +57,8 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
     """MQDeleteQueue: with its journal and its subqueues, and what is on them. Of a computer that
     depends on this queue manager system queues too: they are made again when they are needed.
+
+    It is refused in its first step only, before anything is gone; see queues.is_leaving().
     """
     queue = queues.kept_at(qm, command.name, command.computer)
     if not queue.is_sent_to and not queue.is_of_dependent:
@@ -64,29 +66,35 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     plan = Plan(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
-    if any(one.locked_count for one in gone):
+    if not queues.is_leaving(qm, queue) and any(one.locked_count for one in gone):
         text = "transactions in flight have received messages of it"
         raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
     plan.deleted = frozenset(one.name for one in gone)
+    journal = queues.find(qm, f"{queue.name};{JOURNAL}")
+    every = [*gone, *([journal] if journal is not None else [])]
     room = StepRoom(qm.limits.unit_messages)
     for one in gone:
         found = _first(one, room)
         if room.is_over or _unread(qm, one) is not None:
             _report(plan, one, found, msmq_delivery.QUEUE_DELETED)
-            return _go_on_later(plan, request, one, found, room)
-    journal = queues.find(qm, f"{queue.name};{JOURNAL}")
-    replies: list[Reply] = []
-    count = 0
-    for one in [*gone, *([journal] if journal is not None else [])]:
+            replies = _begin_deletion(qm, request, every)
+            return _go_on_later(plan, request, one, found, room, replies)
+    replies, count = _begin_deletion(qm, request, every), 0
+    for one in every:
         count += one.available_count + one.purged.pop(_key(request), 0)
         if one.is_delivered_to:
             _report(plan, one, one.in_memory(), msmq_delivery.QUEUE_DELETED)
-        replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(plan, one)
-    plan.records += [QueueDeleted(one.name) for one in gone]
-    if journal is not None:
-        plan.records.append(QueueDeleted(journal.name))
+    plan.records += [QueueDeleted(one.name) for one in every]
     return done(qm, request, plan.record(), count, replies)
+
+
+def _begin_deletion(qm: QueueManager, request: Request, gone: list[MsmqQueue]) -> list[Reply]:
+    """Have queues stay closed until their deletion ends, and refuse what waits for messages."""
+    for queue in gone:
+        queue.deleter = session_of(qm, request).ident
+    refused = [waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED) for queue in gone]
+    return [reply for replies in refused for reply in replies]
 
 
 def _key(request: Request) -> tuple[int, int]:
@@ -118,10 +126,15 @@ def _first(queue: MsmqQueue, room: StepRoom) -> list[Stored]:
 
 
 def _go_on_later(
-    plan: Plan, request: Request, queue: MsmqQueue, found: list[Stored], room: StepRoom
+    plan: Plan,
+    request: Request,
+    queue: MsmqQueue,
+    found: list[Stored],
+    room: StepRoom,
+    replies: Sequence[Reply] = (),
 ) -> Decision:
     """Remove what was found, and come back: at once for what else is in memory, or when the next
-    page has been read.
+    page has been read. replies: to others.
     """
     qm = plan.qm
     places = [taken_from(queue, stored) for stored in found]
@@ -133,7 +146,7 @@ def _go_on_later(
         pages.go_on(qm, request, queue)
     else:
         pages.suspend(qm, request, needed)
-    return Decision(plan.record())
+    return Decision(plan.record(), replies=list(replies))
 
 
 def _report(plan: Plan, queue: MsmqQueue, found: Iterable[Stored], why: int) -> None:

@@ -20,6 +20,7 @@ from adapter.core.contract.results import put_done
 from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import context, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.plan_room import check_room
@@ -80,7 +81,7 @@ def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageD
         if not computers.is_here(qm, name):
             continue
         queue = queues.find(qm, name.queue) or queues.of_mq(qm, name)
-        if queue is None:
+        if queue is None or (isinstance(queue, MsmqQueue) and queues.is_leaving(qm, queue)):
             raise Refusal(Reason.QUEUE_DELETED, name.text)
         if qm.parked or qm.uncopied.is_full:
             parking.check_put(qm, queue, [message])

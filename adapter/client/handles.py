@@ -43,6 +43,19 @@ def modes_of(open_for: object, name: str) -> int:
     return _MODES[use]
 
 
+def check_cancel(name: str, modes: int, options: int = 0) -> None:
+    """Refuse a token for what has to go by the same handle as others; else InvalidOption.
+
+    modes: by which the queue object gets otherwise. options: of the get.
+    """
+    if modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER:
+        raise InvalidOption(
+            "what cancel= ends has a handle of its own, so that it goes with neither "
+            "logical_order nor open_for='input_exclusive': close the queue object to end it",
+            name,
+        )
+
+
 class QueueHandles:
     """One handle for each way of opening a queue. Every method may be called from any thread."""
 
@@ -137,12 +150,7 @@ class QueueHandles:
         for a get that has to go by the same handle as others.
         """
         self.check_open(name)
-        if modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER:
-            raise InvalidOption(
-                "a get with cancel= has a handle of its own, so that it goes with neither "
-                "logical_order nor open_for='input_exclusive': close the queue object to end it",
-                name,
-            )
+        check_cancel(name, modes, options)
         handle = self._channel.new_handle(name, c.INPUT)
         handle.selection = self._selection
         return handle

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, get_args
 
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.connection.channel import arguments as a
+from adapter.connection.channel.cancelling import CancelToken
 from adapter.connection.channel.channel import Channel
 from adapter.connection.channel.flag import Flag
 from adapter.connection.channel.forking import is_mine, new_lock
@@ -43,17 +44,22 @@ def modes_of(open_for: object, name: str) -> int:
     return _MODES[use]
 
 
-def check_cancel(name: str, modes: int, options: int = 0) -> None:
-    """Refuse a token for what has to go by the same handle as others; else InvalidOption.
+def token_for(
+    cancel: CancelToken | None, name: str, modes: int, options: int = 0
+) -> CancelToken | None:
+    """Take a token or None; InvalidOption for a token, if what it is to end has to go by the same
+    handle as others.
 
     modes: by which the queue object gets otherwise. options: of the get.
     """
-    if modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER:
+    token = a.as_cancel(cancel)
+    if token is not None and (modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER):
         raise InvalidOption(
             "what cancel= ends has a handle of its own, so that it goes with neither "
             "logical_order nor open_for='input_exclusive': close the queue object to end it",
             name,
         )
+    return token
 
 
 class QueueHandles:
@@ -143,14 +149,9 @@ class QueueHandles:
         """Leave the closing of such a handle to the browse."""
         self._open.pop(-handle.number, None)
 
-    def make_input(self, name: str, modes: int, options: int) -> Handle:
-        """Make a handle for one get, which opens it; closing the handle ends the wait.
-
-        modes: by which the queue object gets otherwise. options: of the get. Raises InvalidOption
-        for a get that has to go by the same handle as others.
-        """
+    def make_input(self, name: str) -> Handle:
+        """Make a handle for one get, which opens it; closing the handle ends the wait."""
         self.check_open(name)
-        check_cancel(name, modes, options)
         handle = self._channel.new_handle(name, c.INPUT)
         handle.selection = self._selection
         return handle

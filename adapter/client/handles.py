@@ -44,7 +44,7 @@ def modes_of(open_for: object, name: str) -> int:
     return _MODES[use]
 
 
-def token_for(
+def token_of(
     cancel: CancelToken | None, name: str, modes: int, options: int = 0
 ) -> CancelToken | None:
     """Take a token or None; InvalidOption for a token, if what it is to end has to go by the same

@@ -16,7 +16,7 @@ from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
 from adapter.client.conversion import context_asked, incoming, outgoing
-from adapter.client.handles import OpenFor, QueueHandles, modes_of, token_for
+from adapter.client.handles import OpenFor, QueueHandles, modes_of, token_of
 from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.put_many import put_in_units, put_inside
 from adapter.client.putting import check_wait, put_by, put_in_order, subject_of
@@ -177,8 +177,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         inside = unit_for(self._channel, unit)
         if a.as_flag("if_persistent", if_persistent) and inside is not None:
             command.options |= c.IF_PERSISTENT
-        cancel = token_for(cancel, self.name, self._input, command.options)
-        return self._get(command, inside, cancel)
+        return self._get(command, inside, token_of(cancel, self.name, self._input, command.options))
 
     def request(
         self,
@@ -254,7 +253,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         the loop's end waits for all, and after break the connection's next commit() or flush().
         """
         self._check_open()
-        if (token := token_for(cancel, self.name, self._input)) is not None:
+        if (token := token_of(cancel, self.name, self._input)) is not None:
             loop = partial(Queue.units, size=size, timeout=timeout, retry_delay_s=retry_delay_s)
             more = partial(loop, prefetch=prefetch, commits=commits, retry=retry)
             return self._until_cancelled(token, more)

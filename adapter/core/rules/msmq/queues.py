@@ -176,7 +176,7 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
     None: there are as many queues as there may be.
     """
     qm, made = plan.qm, plan.new_queues
-    name = OUTGOING + computer.lower()
+    name = computers.queue_of(qm, computer, OUTGOING + "{}")
     queue = made.queues.get(name) or qm.queues.get(name)
     if queue is not None:
         return queue

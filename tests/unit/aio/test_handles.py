@@ -6,15 +6,15 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.connection.wire.frames import AskServer
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from tests.support.awaited import until
 from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 
-def refuse_opens(_: int, command: c.Command | AskServer) -> Refused | None:
+def refuse_opens(_: int, command: Command) -> Refused | None:
     if isinstance(command, c.Open):
         return Refused(Reason.AUTHORITY_MISSING, "Q")
     return None

@@ -90,7 +90,7 @@ def test_nothing_comes_between(what: str, steps: int) -> None:
 @pytest.mark.parametrize("command", [m.MsmqReceive, m.MsmqMove])
 def test_no_transaction_locks_what_would_stop_it(command: type) -> None:
     deletion = Deletion()
-    locking = m.MsmqReceive(2, deletion.unit)
+    locking: c.Command = m.MsmqReceive(2, deletion.unit)
     if command is m.MsmqMove:
         locking = m.MsmqMove(3, 2, 1, deletion.unit)
     assert deletion.other.refused(locking) is Reason.QUEUE_DELETED

@@ -6,11 +6,11 @@ import asyncio
 import inspect
 from collections import deque
 from typing import Generic
+from weakref import ref
 
 from adapter.client.reconnecting import (
     ConnectionT,
     OnReconnect,
-    Reconnected,
     log_failed_call,
     reconnection,
 )
@@ -22,32 +22,35 @@ class TaskReconnects(Generic[ConnectionT]):
 
     The task lives as long as there is something to call, one call after the other. The task that
     makes links has no part in it: so a call may wait for verbs while the link is lost once more.
+    The connection is not kept: that task, which keeps this, is to end when the program drops it.
     """
 
     def __init__(self, call: OnReconnect[ConnectionT], connection: ConnectionT) -> None:
         self._call = call
-        self._connection = connection
-        self._events: deque[Reconnected[ConnectionT]] = deque()
+        self._find = ref(connection)
+        self._links: deque[NewLink] = deque()
         self._task: asyncio.Task[None] | None = None
 
     def note(self, link: NewLink | NoLink | None) -> None:
         """Have the function called if there is a new link; in the event loop."""
         if not isinstance(link, NewLink):
             return
-        self._events.append(reconnection(self._connection, link))
+        self._links.append(link)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._make_calls(), name="on-reconnect")
 
     def end(self) -> None:
         """Call no more, and cancel the call under way, unless that is what closes."""
-        self._events.clear()
+        self._links.clear()
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
     async def _make_calls(self) -> None:
-        while self._events:
+        while self._links and (connection := self._find()) is not None:
+            event = reconnection(connection, self._links.popleft())
+            del connection
             try:
-                called = self._call(self._events.popleft())
+                called = self._call(event)
                 if inspect.isawaitable(called):
                     await called
             except Exception as error:  # noqa: BLE001 -- it is the program's, and logged

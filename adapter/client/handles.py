@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, get_args
 
 from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.connection.channel import arguments as a
+from adapter.connection.channel.cancelling import CancelToken
 from adapter.connection.channel.channel import Channel
 from adapter.connection.channel.flag import Flag
 from adapter.connection.channel.forking import is_mine, new_lock
@@ -41,6 +42,24 @@ def modes_of(open_for: object, name: str) -> int:
             f"open_for is one of {', '.join(get_args(OpenFor))}, not {a.shown(open_for)}", name
         )
     return _MODES[use]
+
+
+def token_of(
+    cancel: CancelToken | None, name: str, modes: int, options: int = 0
+) -> CancelToken | None:
+    """Take a token or None; InvalidOption for a token, if what it is to end has to go by the same
+    handle as others.
+
+    modes: by which the queue object gets otherwise. options: of the get.
+    """
+    token = a.as_cancel(cancel)
+    if token is not None and (modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER):
+        raise InvalidOption(
+            "what cancel= ends has a handle of its own, so that it goes with neither "
+            "logical_order nor open_for='input_exclusive': close the queue object to end it",
+            name,
+        )
+    return token
 
 
 class QueueHandles:
@@ -130,19 +149,9 @@ class QueueHandles:
         """Leave the closing of such a handle to the browse."""
         self._open.pop(-handle.number, None)
 
-    def make_input(self, name: str, modes: int, options: int) -> Handle:
-        """Make a handle for one get, which opens it; closing the handle ends the wait.
-
-        modes: by which the queue object gets otherwise. options: of the get. Raises InvalidOption
-        for a get that has to go by the same handle as others.
-        """
+    def make_input(self, name: str) -> Handle:
+        """Make a handle for one get, which opens it; closing the handle ends the wait."""
         self.check_open(name)
-        if modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER:
-            raise InvalidOption(
-                "a get with cancel= has a handle of its own, so that it goes with neither "
-                "logical_order nor open_for='input_exclusive': close the queue object to end it",
-                name,
-            )
         handle = self._channel.new_handle(name, c.INPUT)
         handle.selection = self._selection
         return handle

@@ -125,7 +125,7 @@ class Pipeline:
         """Wait for what is on its way, so that the error can say how many messages were put: up to
         the first that was not.
         """
-        count = self.count if self._again else -1
+        count = -1  # what is to be put again is behind all that is on its way
         while self._in_flight:
             is_put = False
             with suppress(Error):

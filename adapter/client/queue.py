@@ -16,7 +16,7 @@ from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
 from adapter.client.conversion import context_asked, incoming, outgoing
-from adapter.client.handles import OpenFor, QueueHandles, modes_of
+from adapter.client.handles import OpenFor, QueueHandles, modes_of, token_of
 from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.put_many import put_in_units, put_inside
 from adapter.client.putting import check_wait, put_by, put_in_order, subject_of
@@ -177,7 +177,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         inside = unit_for(self._channel, unit)
         if a.as_flag("if_persistent", if_persistent) and inside is not None:
             command.options |= c.IF_PERSISTENT
-        return self._get(command, inside, a.as_cancel(cancel))
+        return self._get(command, inside, token_of(cancel, self.name, self._input, command.options))
 
     def request(
         self,
@@ -215,7 +215,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
                 request = get_request(self._handle(self._input), command, inside)
                 got = perform(self._channel, inside, [request], request, Messages).messages
             else:
-                own = self._handles.make_input(self.name, self._input, command.options)
+                own = self._handles.make_input(self.name)
                 got = get_apart(self._channel, own, command, inside, cancel)
             if not got and self._channel.is_closed:
                 raise ConnectionClosed("the connection was closed while the get waited", self.name)
@@ -244,7 +244,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         why (BackoutThresholdReached: it cannot). With backout_action MOVE the backout does.
         retry: a message that fails is tried again later instead, and stands before no other.
         It ends when nothing comes within timeout, the queue or the connection is closed, or the
-        token cancel is cancelled, after the unit at hand; it has a handle of its own then.
+        token cancel is cancelled, after the unit at hand; no token goes with "input_exclusive".
         prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
         Messages that were not shown come back uncounted when the loop is left, the queue closed, or
         a unit backed out. Others cannot get them meanwhile; one of higher priority waits for them.
@@ -253,7 +253,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         the loop's end waits for all, and after break the connection's next commit() or flush().
         """
         self._check_open()
-        if (token := a.as_cancel(cancel)) is not None:
+        if (token := token_of(cancel, self.name, self._input)) is not None:
             loop = partial(Queue.units, size=size, timeout=timeout, retry_delay_s=retry_delay_s)
             more = partial(loop, prefetch=prefetch, commits=commits, retry=retry)
             return self._until_cancelled(token, more)

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeVar
+from weakref import ref
 
 from msgspec import Struct
 
@@ -55,6 +56,16 @@ def as_on_reconnect(
     return value
 
 
+def _refuse_awaitable(called: object) -> None:
+    """Raise what is wrong with a function that returns what nothing here can await."""
+    if inspect.iscoroutine(called):
+        called.close()
+    raise InvalidType(
+        f"on_reconnect returned {a.shown(called)}, which nothing awaits: use "
+        "adapter.aio.connect(), or a function that waits for nothing"
+    )
+
+
 def reconnection(connection: ConnectionT, link: NewLink) -> Reconnected[ConnectionT]:
     """Say of a connection which link it has now."""
     return Reconnected(connection, link.address, link.away_s, link.count, link.reason)
@@ -70,12 +81,13 @@ def log_failed_call(error: BaseException) -> None:
 class ReconnectCalls(Generic[ConnectionT]):
     """Calls a function of the program for each new link of a connection, in a thread of its own.
 
-    The thread begins with the first new link.
+    The thread begins with the first new link. The connection is not kept: what keeps this, as a
+    thread that renews tokens, is to end when the program drops it.
     """
 
     def __init__(self, call: OnReconnect[ConnectionT], connection: ConnectionT) -> None:
         self._call = call
-        self._connection = connection
+        self._find = ref(connection)
         self._calls = CallsInTurn("on-reconnect")
 
     def note(self, link: NewLink | NoLink | None) -> None:
@@ -87,7 +99,7 @@ class ReconnectCalls(Generic[ConnectionT]):
         except RuntimeError as error:  # there are too many threads, or the program ends
             log_failed_call(error)
             return
-        self._calls.add(partial(self._make, reconnection(self._connection, link)))
+        self._calls.add(partial(self._make, link))
 
     def end(self) -> None:
         """Call no more: the connection is closed, or the garbage collector takes it."""
@@ -95,8 +107,13 @@ class ReconnectCalls(Generic[ConnectionT]):
 
     __del__ = end
 
-    def _make(self, event: Reconnected[ConnectionT]) -> None:
+    def _make(self, link: NewLink) -> None:
+        connection = self._find()
+        if connection is None:
+            return
         try:
-            self._call(event)
+            called = self._call(reconnection(connection, link))
+            if inspect.isawaitable(called):
+                _refuse_awaitable(called)
         except BaseException as error:  # noqa: BLE001 -- it is the program's, or sys.exit(): logged
             log_failed_call(error)

@@ -13,7 +13,9 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.authorities import APPLICABLE, words_of
 from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelRule
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.incarnations import AskIncarnations
+from adapter.core.contract.message import MessageData
 from tests.support.authorities import operator, user
 from tests.support.core import Client
 
@@ -90,6 +92,13 @@ def conversing(client: Client) -> None:
     client.do(b.BrokerBegin(unit, DIALOG, "ASK", "ASK", group=b"g" * 16))
     client.do(c.Commit(unit))
     user(client)
+
+
+def sending_for_another(client: Client) -> None:
+    """Open a queue for a computer that gets a queue manager afterwards."""
+    operator(client)
+    client.do(m.MsmqOpen(1, ".\\private$\\mail", m.SEND_ACCESS, computer="FAR"))
+    client.core.qm.known_computers["far"] = KnownComputer("FAR", "")
 
 
 def subscribing(client: Client) -> None:
@@ -356,6 +365,13 @@ ROWS: dict[type, list[Row]] = {
             (m.RECEIVE_ACCESS | m.SEND_ACCESS, ("get", "put")),
         )
     ],
+    m.MsmqSend: [
+        Row(
+            m.MsmqSend(1, MessageData(b"a")),
+            (queue("put", name="DIRECT=OS:FAR\\system$;deadxact"),),
+            prepare=sending_for_another,
+        )
+    ],
     m.MsmqCreate: [
         Row(m.MsmqCreate(".\\private$\\new"), (queue("crt", name="private$\\new"),)),
     ],
@@ -459,7 +475,7 @@ WITHOUT = {
     "it was asked for at the open": (
         *(c.Put, c.Get, c.Browse, c.SetAttributes, c.SubscriptionRequest),
         *(c.ClaimBatch, c.ReadBatches, c.ConsumeBatches, c.AskLowest),
-        *(m.MsmqSend, m.MsmqReceive, m.MsmqCursor, m.MsmqMove, m.MsmqReject, m.MsmqPurge),
+        *(m.MsmqReceive, m.MsmqCursor, m.MsmqMove, m.MsmqReject, m.MsmqPurge),
     ),
 }
 """Commands that need no authority of their own."""

@@ -180,7 +180,7 @@ class ChannelBooks:
     def keep_handle(self, handle: Handle) -> None:
         """Open this handle again whenever the TCP connection was lost, until it is dropped."""
         handle.is_open, handle.refused = True, None
-        self._outstanding.handles[handle.number] = handle
+        self._outstanding.keep(handle, is_linked=self._state.link is not None)
 
     def let_go(self, handles: dict[int, Handle]) -> None:
         """Have these closed with what is asked next. Takes no lock: the garbage collector calls it

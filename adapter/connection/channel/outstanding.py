@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 
 from adapter.connection.channel import requests as rq
 from adapter.connection.channel.checking import check_commands
@@ -68,8 +69,9 @@ class UnansweredRequests:
         self.pending: dict[int, Pending] = {}
         self.handles: dict[int, Handle] = {}
         self.units: dict[bytes, UnitOnWire] = {}
-        self.let_go: deque[Handle | UnitOnWire] = deque()
-        """Handles and units that programs have let go of; any thread may append, at any time."""
+        self.let_go: deque[Handle | UnitOnWire | int] = deque()
+        """Handles and units that programs have let go of; any thread may append, at any time. A
+        number is that of a handle which is to be closed before it is opened again: see keep()."""
         self.requests = 0
         self.is_let_go = False
         """The queue manager has said goodbye, and has done nothing that it did not answer."""
@@ -95,6 +97,18 @@ class UnansweredRequests:
         self._handle_numbers += 1
         return Handle(self._handle_numbers, queue, modes)
 
+    def keep(self, handle: Handle, *, is_linked: bool) -> None:
+        """Have a handle opened again on each TCP connection from now on; its opening comes next.
+
+        If it was let go of before that is over: what closed it then would close what is opened now.
+        is_linked: it may be open on this connection, and is closed first.
+        """
+        self.handles[handle.number] = handle
+        with suppress(ValueError, IndexError):  # nearly always: then it was not let go of
+            self.let_go.remove(handle)
+            if is_linked:
+                self.let_go.appendleft(handle.number)
+
     def closes(self) -> list[Pending]:
         """Return the requests that close handles and back units out which programs let go of."""
         requests: list[Pending] = []
@@ -105,6 +119,8 @@ class UnansweredRequests:
                 if self.holds(gone):
                     self.units.pop(gone.ident, None)
                     requests.append(Pending(c.Backout(gone.ident)))
+            elif isinstance(gone, int):
+                requests.append(Pending(c.Close(gone), rq.FORGOTTEN))
             elif self.handles.pop(gone.number, None) is not None:
                 requests.append(Pending(c.Close(gone.number), rq.FORGOTTEN, handle=gone))
         return requests
@@ -363,7 +379,7 @@ class Outstanding(UnansweredRequests):
             gone = self.let_go[0]
             if isinstance(gone, UnitOnWire):
                 self.let_go.append(gone)  # its begin may be sent again, and its backout behind that
-            else:
+            elif not isinstance(gone, int):
                 self.handles.pop(gone.number, None)
             self.let_go.popleft()  # last: see answered()
 

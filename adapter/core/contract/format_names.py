@@ -83,17 +83,23 @@ def fold(text: str) -> str:
         return text
     computer, slash, path = text[len(_WRITTEN) :].partition("\\")
     path = path if set(path).isdisjoint(_NOT_OF_MQ) else path.lower()
-    return _WRITTEN + computer.casefold() + slash + path
+    return _WRITTEN + fold_computer(computer) + slash + path
+
+
+def fold_computer(name: str) -> str:
+    """Return the name of a computer as all spellings of it are alike: by this one is known."""
+    return name.casefold()
 
 
 def same_computer(one: str, other: str) -> bool:
     """Whether two names mean the same computer."""
-    return one.casefold() == other.casefold()
+    return fold_computer(one) == fold_computer(other)
 
 
 def is_computer(text: str) -> bool:
-    """Whether a text can name a computer."""
-    return topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
+    """Whether a text can name a computer: also as its queues are named, which may be longer."""
+    length = max(topic_length(text), topic_length(fold_computer(text)))
+    return length <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
 
 
 def is_format_name(text: str) -> bool:

@@ -238,7 +238,7 @@ TRAITS: Final[dict[type, Trait]] = {
     ac.InquirePointers: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),
     m.MsmqSend: Trait(
-        *(BY_HANDLE, OUTSIDE_UNITS, PUT), in_unit=True, is_frequent=True, content=Content.MESSAGE
+        *(BY_RULE, OUTSIDE_UNITS, PUT), in_unit=True, is_frequent=True, content=Content.MESSAGE
     ),
     m.MsmqReceive: Trait(
         *(BY_HANDLE, OUTSIDE_UNITS, GET),

@@ -66,6 +66,8 @@ class MsmqQueue(LocalQueue):
         self.purged: dict[tuple[int, int], int] = {}
         """How many messages purges and deletions have removed that wait for a page: by connection
         and request."""
+        self.deleter = b""
+        """The session that has begun to delete it, in several steps. See queues.is_leaving()."""
         self.denials = 0
         """Handles beside which no other may be opened for receiving."""
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import threading
+from typing import Any
 
 import pytest
 
@@ -203,13 +204,14 @@ async def test_an_error_leaves_nothing_behind(server: Loopback) -> None:
         assert server.call(lambda: sum(len(s.units) for s in server.qm.connections.values())) == 0
 
 
+@pytest.mark.parametrize("options", [{}, {"on_reconnect": print}], ids=["", "on_reconnect"])
 async def test_a_dropped_connection_is_ended_and_warned_of(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     gone = threading.Event()
     monkeypatch.setattr(server, "gone", lambda _number: gone.set())
     before = asyncio.all_tasks()
-    qm = await adapter.aio.connect(server.address)
+    qm = await adapter.aio.connect(server.address, **options)
     (keeper,) = asyncio.all_tasks() - before
     await qm.put("Q", b"x")
     queue = qm.queue("Q")

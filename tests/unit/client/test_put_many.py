@@ -265,3 +265,35 @@ def test_an_interruption_leaves_no_request_behind(server: Loopback, qm: adapter.
     assert qm.statistics()["unanswered"] == 0
     queue.close()
     assert qm.put("Q", b"on it goes").message_id
+
+
+@pytest.mark.parametrize("at", range(1, 11))
+def test_what_was_put_is_counted_wherever_a_put_is_refused_after_a_loss(
+    server: Loopback, qm: adapter.Connection, at: int
+) -> None:
+    """Three units are lost with the connection, and put again: one of the next puts is refused."""
+    commits = puts = 0
+    lost: list[int] = []
+
+    def refuse(number: int, command: Command) -> Refused | None:
+        nonlocal commits, puts
+        commits += isinstance(command, c.Commit)
+        if isinstance(command, c.Commit) and (not lost or number in lost):
+            if commits == 3:
+                lost.append(number)
+                server.clients[number].cut()
+                server.holds = ()
+            return Refused(Reason.UNEXPECTED_ERROR)  # which is not sent any more
+        if isinstance(command, c.Put) and lost and number not in lost:
+            puts += 1
+            return Refused(Reason.QUEUE_FULL, "Q") if puts == at else None
+        return None
+
+    server.before = refuse
+    server.holds = (c.Commit,)
+    with pytest.raises(e.QueueFull) as caught:
+        qm.queue("Q").put_many(numbered(100), unit_size=10)
+    found = server.bodies("Q")
+    assert found == numbered(len(found))
+    assert caught.value.messages_put == len(found)
+    assert f"{len(found)} messages were put before" in caught.value.__notes__

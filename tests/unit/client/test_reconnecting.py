@@ -2,16 +2,20 @@
 
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 
 import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.client.reconnecting import ReconnectCalls
 from adapter.connection.channel.calls_in_turn import CallsInTurn
+from adapter.connection.channel.link.port import NewLink
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback, OnCommand
 
@@ -181,3 +185,47 @@ def test_what_is_no_function_is_refused(server: Loopback) -> None:
         adapter.connect(server.address, on_reconnect=again)
     with pytest.raises(e.InvalidType, match="on_reconnect is a function or None, not 7"):
         adapter.connect(server.address, on_reconnect=7)  # type: ignore[arg-type]
+
+
+class Connected:
+    """Stands for a connection that the program drops."""
+
+
+def test_what_keeps_the_calls_does_not_keep_the_connection() -> None:
+    """As a thread that renews tokens keeps them, which is to end with the connection."""
+    events: SimpleQueue[adapter.Reconnected[Connected]] = SimpleQueue()
+    connection = Connected()
+    calls = ReconnectCalls(events.put, connection)
+    calls.note(NewLink("host:1", 1.0, 1, "cut"))
+    assert events.get(timeout=WAIT_S).connection is connection
+    dropped = weakref.ref(connection)
+    del connection
+    gc.collect()
+    assert dropped() is None
+    calls.note(NewLink("host:1", 1.0, 2, "cut"))
+    (thread,) = callers()
+    calls.end()
+    thread.join(WAIT_S)
+    assert events.empty()
+
+
+class Awaited:
+    """What an object is that returns a coroutine when it is called: no coroutine function."""
+
+    async def __call__(self, event: Event) -> None:
+        raise AssertionError(event)
+
+
+@pytest.mark.parametrize("call", [Awaited(), partial(Awaited())])
+def test_a_coroutine_that_is_returned_is_said_to_be_awaited_by_nothing(
+    server: Loopback, caplog: pytest.LogCaptureFixture, call: Callable[[Event], object]
+) -> None:
+    with adapter.connect(server.address, on_reconnect=call) as qm:
+        qm.define_queue("Q")
+        server.cut_all()
+        qm.queues()
+        for _ in range(1_000):
+            if "on_reconnect failed" in caplog.text:
+                break
+            time.sleep(0.01)
+    assert "which nothing awaits: use adapter.aio.connect()" in caplog.text

@@ -19,7 +19,12 @@ from typing import Any, Final
 from adapter.core.attributes.msmq import SEPARATOR, computers_in
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
-from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
+from adapter.core.contract.format_names import (
+    SYSTEM_QUEUES,
+    FormatName,
+    fold_computer,
+    same_computer,
+)
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import ComputerFound
@@ -42,7 +47,7 @@ def is_own(qm: QueueManager, computer: str) -> bool:
     if same_computer(computer, computer_of(qm)):
         return True
     former = qm.attributes.msmq_former_computers
-    if not former or computer.casefold() not in computers_in(former):
+    if not former or fold_computer(computer) not in computers_in(former):
         return False
     other = known(qm, computer)
     return other is None or other.is_former
@@ -55,14 +60,19 @@ def are_same(qm: QueueManager, one: str, other: str) -> bool:
 
 def with_former(qm: QueueManager, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return what is to be altered of the queue manager, with the former names of its computer if
-    that is renamed.
+    that is renamed. ATTRIBUTE_ERROR if the new name is that of a computer whose system queues are
+    here: by that name the queue manager's own would be meant, and these would have none.
     """
     if "msmq_computer" not in attributes:
         return attributes
-    before = computer_of(qm).casefold()
-    now = (attributes["msmq_computer"] or qm.name).casefold()
+    before = fold_computer(computer_of(qm))
+    now = fold_computer(attributes["msmq_computer"] or qm.name)
     if now == before:
         return attributes
+    kept = [queue for queue in SYSTEM_QUEUES if _key_of_other(qm, now, queue) in qm.queues]
+    if kept and not is_own(qm, now):
+        text = f"computer {now} depends on this queue manager: delete {now}\\{kept[0]} first"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, qm.name, text)
     names = computers_in(qm.attributes.msmq_former_computers)
     kept = [*(one for one in names if one not in (before, now)), before]
     return attributes | {"msmq_former_computers": SEPARATOR.join(kept[-FORMER_MAX:])}
@@ -75,7 +85,7 @@ def is_here(qm: QueueManager, name: FormatName) -> bool:
 
 def known(qm: QueueManager, computer: str) -> KnownComputer | None:
     """Return another computer, if it has a queue manager in the directory."""
-    return qm.known_computers.get(computer.casefold())
+    return qm.known_computers.get(fold_computer(computer))
 
 
 def depends_on(qm: QueueManager, computer: str) -> bool:
@@ -87,7 +97,21 @@ def key_of(qm: QueueManager, name: FormatName) -> str:
     """Return the key under which this queue manager has a queue, if it has it."""
     if is_here(qm, name) or name.queue not in SYSTEM_QUEUES:
         return name.queue
-    return f"{name.computer.lower()}\\{name.queue}"
+    return _key_of_other(qm, name.computer, name.queue)
+
+
+def _key_of_other(qm: QueueManager, computer: str, queue: str) -> str:
+    return queue_of(qm, computer, "{}\\" + queue)
+
+
+def queue_of(qm: QueueManager, computer: str, form: str) -> str:
+    """Return the name of a queue that is called by a computer, in all spellings of that the same.
+
+    form: has {} for the computer. An earlier release only made capitals small, which differs for
+    letters such as the German sharp s: a queue that was named so keeps its name.
+    """
+    before = form.format(computer.lower())
+    return before if before in qm.queues else form.format(fold_computer(computer))
 
 
 def is_kept_here(qm: QueueManager, name: FormatName) -> bool:

@@ -19,6 +19,7 @@ from adapter.core.contract.format_names import (
     DEAD_LETTERS,
     TRANSACTIONAL_DEAD_LETTERS,
     FormatName,
+    is_computer,
     parse,
 )
 from adapter.core.contract.message import NO_ID, MessageData
@@ -76,10 +77,13 @@ def put(plan: Plan, queue: LocalQueue, message: MessageData, *, acknowledges: bo
 
 
 def find(plan: Plan, key: str) -> LocalQueue | None:
-    """Return the queue of a key, if there is one and the step does not delete it."""
+    """Return the queue of a key, if there is one and it is not being deleted."""
     if key in plan.deleted:
         return None
-    return plan.new_queues.queues.get(key) or queues.find(plan.qm, key)
+    queue = queues.find(plan.qm, key)
+    if queue is not None and queues.is_leaving(plan.qm, queue):
+        return None
+    return plan.new_queues.queues.get(key) or queue
 
 
 def header_of(message: MessageData) -> MsmqHeader:
@@ -175,6 +179,7 @@ def _as_of_mq(queue: LocalQueue, message: MessageData) -> MessageData:
     return structs.replace(
         message,
         msmq=None,
+        reply_to_queue_manager="",
         priority=queue.attributes.def_priority if header.transactional else message.priority,
         properties={LABEL: header.label} if header.label else None,
     )
@@ -205,17 +210,49 @@ def bury(plan: Plan, message: MessageData, why: int, leaving: LocalQueue | None 
     if not header.transactional:
         kept = None
         if message.transmission is not None:  # the sender's side gave up
-            kept = queues.kept_for(plan, DEAD_LETTERS, header.source)
+            ours = is_ours(plan.qm, message)
+            kept = queues.kept_for(plan, DEAD_LETTERS, header.source, is_ours=ours)
         put(plan, kept or queues.ensure_system_queue(plan, DEAD_LETTERS), dead)
-        return
-    if not header.source or computers.is_own(plan.qm, header.source):
+    elif not header.source or computers.is_own(plan.qm, header.source):
         put(plan, _own_dead_letters(plan, message, leaving), dead)
-        return
-    kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
+    else:
+        _return_dead_letter(plan, message, dead, leaving)
+
+
+def acting_for(message: MessageData) -> str:
+    """Return the computer whose queue manager acts for the one that sent a message of MSMQ: its
+    dead letters return there; empty: to the sender. So it says the queue manager that sends, if the
+    sender depends on that; messages of MSMQ have no other use for the field.
+    """
+    named = message.reply_to_queue_manager
+    return named if is_computer(named) else ""
+
+
+def is_ours(qm: QueueManager, message: MessageData) -> bool:
+    """Whether the computer that sent a message depended on this queue manager then."""
+    named = acting_for(message)
+    return bool(named) and computers.is_own(qm, named)
+
+
+def _return_dead_letter(
+    plan: Plan, message: MessageData, dead: MessageData, leaving: LocalQueue | None = None
+) -> None:
+    """Put the dead letter of a message that another computer sent to the queue where its programs
+    read it: here, if it depends on this queue manager; elsewhere by way of its outgoing queue.
+    """
+    qm, source, ours = plan.qm, header_of(message).source, is_ours(plan.qm, message)
+    kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, source, is_ours=ours)
     if kept is not None:
         put(plan, _named_for_dead_letters(plan, message, leaving) or kept, dead)
         return
-    if not transmit(plan, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
+    is_known = computers.known(qm, source) is not None
+    to = FormatName(
+        source if is_known or ours else acting_for(message) or source, TRANSACTIONAL_DEAD_LETTERS
+    )
+    # A computer that depended on this one when it sent, by its program's word, has a queue manager
+    # now: it is led there only by the authorities that its program would need for such a send.
+    may = not ours or _reach(qm, message, to, "DeadLetter") is Reach.WHOLE
+    if not may or not transmit(plan, to, dead):
         put(plan, queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
@@ -359,7 +396,10 @@ def arrive(plan: Plan, message: MessageData, receiver: ReceiverAuthority | None 
     putters.note_arrived(plan.qm, arrived, user)
     if is_dead_letter(message):
         arrived.expires_at_ms = 0
-        put(plan, _own_dead_letters(plan, arrived), arrived)
+        if is_ours(plan.qm, arrived) and not computers.is_own(plan.qm, header.source):
+            _return_dead_letter(plan, arrived, arrived)
+        else:
+            put(plan, _own_dead_letters(plan, arrived), arrived)
         return
     name = FormatName(computers.computer_of(plan.qm), target.queue)
     checked = queues.checked_name(plan.qm, name)
@@ -380,7 +420,9 @@ def waits_for_room(plan: Plan, message: MessageData) -> bool:
 
 
 def is_dead_letter(message: MessageData) -> bool:
-    """Whether a message that arrives is one that was sent from here, and comes back."""
+    """Whether a message that arrives is one that this computer has sent, or one that depends on it,
+    and comes back.
+    """
     target = message.transmission or Transmission("")
     is_negative = bool(header_of(message).message_class & NEGATIVE)
     return target.queue == TRANSACTIONAL_DEAD_LETTERS and is_negative

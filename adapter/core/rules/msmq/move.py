@@ -13,13 +13,13 @@ from adapter.core.contract.msmq import MOVE_ACCESS, RECEIVE_ACCESS, MsmqMove, Ms
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
 from adapter.core.contract.stored import Stored
-from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_get import MsmqGet
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.messages.unit import unit_of, unit_with_room
+from adapter.core.rules.messages.plan_room import check_room
+from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.delivery import RECEIVE_REJECTED
 from adapter.core.rules.msmq.opening import reader_of
@@ -47,7 +47,8 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     plan = Plan(qm, request.now_ms)
     plan.put(target.msmq, moved)
     if command.unit:
-        unit = unit_with_room(qm, request, command.unit, 2, weight(moved))
+        unit = unit_of(qm, request, command.unit)
+        check_room(plan, request, unit, target.name, gets=1)
         lock(qm, unit, source.msmq, stored)
         unit.received[stored] = MsmqGet(is_moved=True)
         return Decision(plan.hold(unit), Done(1), qm.entry_n)
@@ -87,10 +88,11 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
         return Decision([], Done(1), qm.entry_n)
     if msmq_delivery.is_settled(stored.message):
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, had_outcome)
-    _take_back(unit, got)
-    got.is_rejected = True
     plan = Plan(qm, request.now_ms)
     msmq_delivery.leave_unreceived(plan, queue, stored, RECEIVE_REJECTED)
+    check_room(plan, request, unit, queue.name)
+    _take_back(unit, got)
+    got.is_rejected = True
     return Decision(plan.hold(unit), Done(1), qm.entry_n)
 
 

@@ -74,9 +74,12 @@ def _check_target(qm: QueueManager, name: format_names.FormatName) -> None:
     if name.part:
         text = "programs do not send to journals, subqueues and system queues"
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, name.text, text)
-    if not computers.is_here(qm, name) or queues.find(qm, name.queue) is not None:
+    if not computers.is_here(qm, name):
         return
-    if queues.of_mq(qm, name) is None:
+    queue = queues.find(qm, name.queue)
+    if queue is not None:
+        queues.check_stays(qm, queue)
+    elif queues.of_mq(qm, name) is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
@@ -89,9 +92,10 @@ def _opened_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName
         raise computers.not_here(qm, name, command.name)
     if command.access & m.SEND_ACCESS:
         _check_target(qm, name)
-    queue = queues.find(qm, name.queue)
+    queue, base = queues.find(qm, name.queue), queues.find(qm, name.base)
+    if base is not None:
+        queues.check_stays(qm, base)
     if queue is None:
-        base = queues.find(qm, name.base)
         if base is None or not name.part:
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
         check_queue_room(qm, command.name)
@@ -139,8 +143,7 @@ def reader_of(qm: QueueManager, request: Request, number: int, access: int) -> M
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not open")
     if not isinstance(handle, MsmqReader) or not handle.access & access:
         raise Refusal(Reason.ACCESS_DENIED, handle.name)
-    if handle.queue.is_deleted:
-        raise Refusal(Reason.QUEUE_DELETED, handle.queue.name)
+    queues.check_stays(qm, handle.msmq)
     return handle
 
 

@@ -60,6 +60,20 @@ def find(qm: QueueManager, key: str) -> MsmqQueue | None:
     return queue if isinstance(queue, MsmqQueue) else None
 
 
+def is_leaving(qm: QueueManager, queue: MsmqQueue) -> bool:
+    """Whether a deletion of a queue has begun, which may have to wait for pages: some messages are
+    gone, and have been reported. So nothing may come between that refuses the rest: the queue is
+    neither opened, nor read, nor sent to. Not so when the session that deletes it is gone.
+    """
+    return queue.deleter in qm.sessions
+
+
+def check_stays(qm: QueueManager, queue: MsmqQueue) -> None:
+    """Refuse to work with a queue that is gone, or is being deleted."""
+    if queue.is_deleted or is_leaving(qm, queue):
+        raise Refusal(Reason.QUEUE_DELETED, queue.name)
+
+
 def of_mq(qm: QueueManager, name: format_names.FormatName) -> LocalQueue | None:
     """Return the queue of MQ that a name means, which MSMQ has no queue of; none of the queue
     manager's own.
@@ -119,9 +133,12 @@ def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue
     return ensure(plan, key, is_owed=True, transactional=transactional)
 
 
-def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
+def kept_for(plan: Plan, queue: str, computer: str, *, is_ours: bool) -> MsmqQueue | None:
     """Return a system queue of a computer that depends on this queue manager, if there is one; the
     queue manager's own, if there cannot be one more, or the step deletes it.
+
+    is_ours: the computer depended on this queue manager when it sent what is put there; so the
+    queue is made again, if it was deleted meanwhile.
     """
     if not computers.depends_on(plan.qm, computer):
         return None
@@ -129,8 +146,9 @@ def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
     found = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     if isinstance(found, MsmqQueue) and key not in plan.deleted:
         return found
-    is_full = key in plan.deleted or not has_room_for_dependent(plan)
-    return ensure_system_queue(plan, queue) if is_full else None
+    if key in plan.deleted or not has_room_for_dependent(plan):
+        return ensure_system_queue(plan, queue)
+    return ensure_system_queue(plan, queue, computer) if is_ours else None
 
 
 def has_room_for_dependent(plan: Plan) -> bool:
@@ -158,7 +176,7 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
     None: there are as many queues as there may be.
     """
     qm, made = plan.qm, plan.new_queues
-    name = OUTGOING + computer.lower()
+    name = computers.queue_of(qm, computer, OUTGOING + "{}")
     queue = made.queues.get(name) or qm.queues.get(name)
     if queue is not None:
         return queue

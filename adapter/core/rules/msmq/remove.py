@@ -8,7 +8,7 @@ removed by as many decisions as it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
@@ -18,19 +18,26 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged
 from adapter.core.contract.replies import Reply
+from adapter.core.contract.results import Refused
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import pages
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.plan_room import weight_of
 from adapter.core.rules.messages.unit import discard_records, taken_from
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq import queues
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import waiting
-from adapter.core.rules.primitives.decision import Decision, done
+from adapter.core.rules.primitives.decision import Decision, done, session_of
 from adapter.core.rules.primitives.step_room import StepRoom
+
+OVERGROWN = (
+    "the queue was deleted, and what becomes of the messages sent to it is too long for one unit"
+)
+"""Why a unit can only be backed out."""
 
 
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
@@ -50,6 +57,8 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
     """MQDeleteQueue: with its journal and its subqueues, and what is on them. Of a computer that
     depends on this queue manager system queues too: they are made again when they are needed.
+
+    It is refused in its first step only, before anything is gone; see queues.is_leaving().
     """
     queue = queues.kept_at(qm, command.name, command.computer)
     if not queue.is_sent_to and not queue.is_of_dependent:
@@ -57,29 +66,35 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     plan = Plan(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
-    if any(one.locked_count for one in gone):
+    if not queues.is_leaving(qm, queue) and any(one.locked_count for one in gone):
         text = "transactions in flight have received messages of it"
         raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
     plan.deleted = frozenset(one.name for one in gone)
+    journal = queues.find(qm, f"{queue.name};{JOURNAL}")
+    every = [*gone, *([journal] if journal is not None else [])]
     room = StepRoom(qm.limits.unit_messages)
     for one in gone:
         found = _first(one, room)
         if room.is_over or _unread(qm, one) is not None:
             _report(plan, one, found, msmq_delivery.QUEUE_DELETED)
-            return _go_on_later(plan, request, one, found, room)
-    journal = queues.find(qm, f"{queue.name};{JOURNAL}")
-    replies: list[Reply] = []
-    count = 0
-    for one in [*gone, *([journal] if journal is not None else [])]:
+            replies = _begin_deletion(qm, request, every)
+            return _go_on_later(plan, request, one, found, room, replies)
+    replies, count = _begin_deletion(qm, request, every), 0
+    for one in every:
         count += one.available_count + one.purged.pop(_key(request), 0)
         if one.is_delivered_to:
             _report(plan, one, one.in_memory(), msmq_delivery.QUEUE_DELETED)
-        replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(plan, one)
-    plan.records += [QueueDeleted(one.name) for one in gone]
-    if journal is not None:
-        plan.records.append(QueueDeleted(journal.name))
+    plan.records += [QueueDeleted(one.name) for one in every]
     return done(qm, request, plan.record(), count, replies)
+
+
+def _begin_deletion(qm: QueueManager, request: Request, gone: list[MsmqQueue]) -> list[Reply]:
+    """Have queues stay closed until their deletion ends, and refuse what waits for messages."""
+    for queue in gone:
+        queue.deleter = session_of(qm, request).ident
+    refused = [waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED) for queue in gone]
+    return [reply for replies in refused for reply in replies]
 
 
 def _key(request: Request) -> tuple[int, int]:
@@ -111,10 +126,15 @@ def _first(queue: MsmqQueue, room: StepRoom) -> list[Stored]:
 
 
 def _go_on_later(
-    plan: Plan, request: Request, queue: MsmqQueue, found: list[Stored], room: StepRoom
+    plan: Plan,
+    request: Request,
+    queue: MsmqQueue,
+    found: list[Stored],
+    room: StepRoom,
+    replies: Sequence[Reply] = (),
 ) -> Decision:
     """Remove what was found, and come back: at once for what else is in memory, or when the next
-    page has been read.
+    page has been read. replies: to others.
     """
     qm = plan.qm
     places = [taken_from(queue, stored) for stored in found]
@@ -126,7 +146,7 @@ def _go_on_later(
         pages.go_on(qm, request, queue)
     else:
         pages.suspend(qm, request, needed)
-    return Decision(plan.record())
+    return Decision(plan.record(), replies=list(replies))
 
 
 def _report(plan: Plan, queue: MsmqQueue, found: Iterable[Stored], why: int) -> None:
@@ -137,7 +157,8 @@ def _report(plan: Plan, queue: MsmqQueue, found: Iterable[Stored], why: int) -> 
 
 def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
     """Drop what units hold of a queue that is deleted. What they send to it is not delivered: its
-    dead letters and acknowledgments are held by the units in its place.
+    dead letters and acknowledgments are held by the units in its place. A unit without room for
+    those can only be backed out.
     """
     for connection in plan.qm.connections.values():
         for unit in connection.units.values():
@@ -150,7 +171,10 @@ def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
                     _return_undelivered(undelivered, message)
                 elif _arrival_key(message) in lost:
                     unit.drop_put(of, message)
-            undelivered.hold(unit)  # the plan of the step records the queues that are made
+            if unit.weight + weight_of(undelivered) <= plan.qm.limits.unit_bytes:
+                undelivered.hold(unit)  # the plan of the step records the queues that are made
+            else:
+                unit.refusal = unit.refusal or Refused(Reason.BACKED_OUT, queue.name, OVERGROWN)
             unit.forget(queue)
 
 

@@ -17,13 +17,14 @@ from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
-from adapter.core.contract.weights import weight
 from adapter.core.model.made_queues import check_queue_room
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import context, putters
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.messages.unit import unit_with_room
+from adapter.core.rules.messages.plan_room import check_room
+from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.msmq import checks, computers, queues
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
@@ -48,12 +49,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, text)
     checks.check(message, handle.name)
     context.write_sender(qm, request, message)
-    size = weight(message) * len(handle.targets)
-    unit = None
-    if command.unit:
-        unit = unit_with_room(qm, request, command.unit, len(handle.targets), size)
-    elif size > qm.limits.unit_bytes:
-        raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
+    unit = unit_of(qm, request, command.unit) if command.unit else None
     transactional = unit is not None or command.single
     message = _settle(qm, message, handle, request.now_ms, transactional=transactional)
     putters.note(qm, connection_of(qm, request).party.principal, [message])
@@ -63,6 +59,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
     plan = Plan(qm, request.now_ms)
     _send_to_each(plan, handle, message)
+    check_room(plan, request, unit, handle.name)
     if unit is not None:
         records = plan.hold(unit)
         unit.lifetime = message.expires_at_ms, message.expiry_ms
@@ -84,7 +81,7 @@ def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageD
         if not computers.is_here(qm, name):
             continue
         queue = queues.find(qm, name.queue) or queues.of_mq(qm, name)
-        if queue is None:
+        if queue is None or (isinstance(queue, MsmqQueue) and queues.is_leaving(qm, queue)):
             raise Refusal(Reason.QUEUE_DELETED, name.text)
         if qm.parked or qm.uncopied.is_full:
             parking.check_put(qm, queue, [message])
@@ -132,6 +129,7 @@ def _settle(
         expiry_ms=message.expiry_ms,
         user=message.user,
         application=message.application,
+        reply_to_queue_manager=_acting_for(qm, handle.computer),
         put_time_ms=now_ms,
         expires_at_ms=expires_at_ms,
         msmq=structs.replace(
@@ -148,6 +146,13 @@ def _settle(
             unit_size=0,
         ),
     )
+
+
+def _acting_for(qm: QueueManager, computer: str) -> str:
+    """Return the computer to which the dead letters of a message return: this one, if the computer
+    that sends it depends on this queue manager; empty: to that one. See delivery.acting_for().
+    """
+    return computers.computer_of(qm) if computers.depends_on(qm, computer) else ""
 
 
 def _priority(message: MessageData) -> int:

@@ -21,6 +21,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Descriptions
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.broker import catalog, views
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.network import put_rights
@@ -56,15 +57,23 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
     computer = command.computer or computers.computer_of(qm)
     for name in format_names.parse_all(command.name, computer):
         put_rights.require(qm, asker, queues.checked_name(qm, name), bits=bits)
-    is_of_other = computers.known(qm, computer) is not None and not computers.is_own(qm, computer)
-    if command.access & m.SEND_ACCESS and is_of_other:
+    if command.access & m.SEND_ACCESS:
         _require_source(qm, asker, computer)
+
+
+def _msmq_send(qm: QueueManager, asker: Asker, command: m.MsmqSend) -> None:
+    """A computer may have got a queue manager since a handle was opened by its name."""
+    handle = qm.connections[asker.connection].handles.get(command.handle)
+    if isinstance(handle, (MsmqSender, MsmqReader)):
+        _require_source(qm, asker, handle.computer)
 
 
 def _require_source(qm: QueueManager, asker: Asker, computer: str) -> None:
     """Who sends for a computer that has a queue manager of its own needs a right there: dead
     letters go to its system queue, where programs do not send.
     """
+    if computers.known(qm, computer) is None or computers.is_own(qm, computer):
+        return
     letters = format_names.FormatName(computer, format_names.TRANSACTIONAL_DEAD_LETTERS)
     put_rights.require(qm, asker, queues.checked_name(qm, letters))
 
@@ -218,6 +227,7 @@ _CREATE_WITH_POINTERS: Final = _with_pointers(a.CREATE)
 
 RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqOpen: _open,
+    m.MsmqSend: _msmq_send,
     m.MsmqCreate: _create,
     m.MsmqAlter: _alter,
     m.MsmqDelete: _delete,

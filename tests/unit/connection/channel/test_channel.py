@@ -449,8 +449,11 @@ def test_nothing_is_kept_of_what_is_done(qm: adapter.Connection) -> None:
     assert (figures["unanswered"], figures["handles"], figures["units"]) == (0, 2, 0)
 
 
-def test_a_dropped_connection_is_closed_and_warned_of(server: Loopback) -> None:
-    qm = adapter.connect(server.address)
+@pytest.mark.parametrize("options", [{}, {"on_reconnect": print}], ids=["", "on_reconnect"])
+def test_a_dropped_connection_is_closed_and_warned_of(
+    server: Loopback, options: dict[str, Any]
+) -> None:
+    qm = adapter.connect(server.address, **options)
     qm.define_queue("Q")
     queue = qm.queue("Q")
     del qm

@@ -28,6 +28,21 @@ def test_handles_that_were_let_go_are_not_opened_again() -> None:
     assert list(outstanding.let_go) == [unit]
 
 
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_handle_that_is_opened_again_is_closed_before_and_not_behind(is_linked: bool) -> None:
+    outstanding = Outstanding()
+    handle, other = outstanding.new_handle("Q", c.INPUT), outstanding.new_handle("Q", c.INPUT)
+    for one in (handle, other):
+        outstanding.keep(one, is_linked=True)
+    outstanding.let_go.extend([other, handle])
+    outstanding.keep(handle, is_linked=is_linked)
+    closed = [
+        one.command.handle for one in outstanding.closes() if isinstance(one.command, c.Close)
+    ]
+    assert closed == [handle.number] * is_linked + [other.number]
+    assert outstanding.handles == {handle.number: handle}
+
+
 OPENINGS: list[Any] = [
     None,
     c.OpenTopic(1, "a"),

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from adapter.core import inputs
+from adapter.core import dispatch, inputs
 from adapter.core.contract import msmq as m
 from adapter.core.contract.commands import Close, Commit
 from adapter.core.contract.computers import KnownComputer
@@ -11,6 +11,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, JOURNAL, MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ComputerFound, Descriptions, Done
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.msmq import queues
 from tests.support.core import Client, Core
 from tests.support.msmq import (
@@ -124,7 +125,7 @@ def test_finding_msmq_d10_five_computers_are_named_at_most() -> None:
     assert found.others == ["A", "B", "C", "D", "E", "1 more"]
 
 
-@pytest.mark.parametrize("computer", ["a\\b", "a;b", "x" * 125, "ü" * 40, "a\nb"])
+@pytest.mark.parametrize("computer", ["a\\b", "a;b", "x" * 125, "ü" * 40, "a\nb", "\u0390" * 15])
 def test_names_that_no_computer_has(computer: str) -> None:
     client = client_of_msmq()
     opening = m.MsmqOpen(2, "QM1\\private$\\orders", m.SEND_ACCESS, computer=computer)
@@ -189,3 +190,39 @@ def test_its_own_system_queues_stay() -> None:
     client = client_of_msmq()
     assert client.refused(m.MsmqDelete(TRANSACTIONAL_DEAD_LETTERS)) is Reason.ACCESS_DENIED
     assert client.refused(m.MsmqDelete("X\\SYSTEM$;DEADXACT")) is Reason.COMPUTER_NOT_REACHABLE
+
+
+SPELLINGS = ("stra\u00dfe", "STRASSE", "Stra\u00dfe", "strasse")
+
+
+@pytest.mark.parametrize("sender", SPELLINGS)
+@pytest.mark.parametrize("reader", SPELLINGS)
+def test_a_computer_is_one_in_all_its_spellings(sender: str, reader: str) -> None:
+    client = program_on(client_of_msmq(), sender)
+    send(client, "a", single=True, handle=2)
+    client.core.crash()
+    client = client.core.connect()
+    assert drained(client, ".\\SYSTEM$;DEADXACT", reader) == [("a", NOT_TRANSACTIONAL_QUEUE)]
+    assert len(dependents(client)) == 1
+
+
+@pytest.mark.parametrize("far", SPELLINGS)
+def test_an_outgoing_queue_is_one_in_all_spellings_of_its_computer(far: str) -> None:
+    client = client_of_msmq()
+    for number, name in enumerate((SPELLINGS[0], far)):
+        client.do(m.MsmqOpen(10 + number, f"{name}\\private$\\q", m.SEND_ACCESS))
+        send(client, "a", handle=10 + number)
+    assert [name for name in client.core.qm.queues if "outgoing" in name] == ["outgoing$;strasse"]
+
+
+def test_a_queue_that_an_earlier_release_has_named_is_found() -> None:
+    """It had no other name for it than the program's, in small letters."""
+    client = client_of_msmq()
+    plan = Plan(client.core.qm, client.core.now_ms)
+    queues.ensure(plan, "stra\u00dfe\\system$;deadxact", transactional=True)
+    for record in plan.record():
+        dispatch.replay(client.core.qm, record)
+    program_on(client, SPELLINGS[0])
+    send(client, "a", single=True, handle=2)
+    assert drained(client, ".\\SYSTEM$;DEADXACT", "STRA\u00dfE") == [("a", NOT_TRANSACTIONAL_QUEUE)]
+    assert len(dependents(client)) == 1

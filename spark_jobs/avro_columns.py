@@ -89,7 +89,7 @@ def _read(kind: Any, places: _Places, *, is_wanted: bool) -> Any:
     if not isinstance(kind, str):
         return places.rare(kind)
     if kind == "boolean":
-        return places.one_byte() == 1
+        return places.one_byte() != 0  # as other readers of Avro have it
     if kind in ("int", "long"):
         return places.longs() if kind == "long" else places.ints()
     return places.texts(COLUMNS[kind], is_wanted=is_wanted)

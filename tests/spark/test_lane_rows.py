@@ -101,6 +101,15 @@ def test_a_byte_that_is_changed_is_read_alike(
         assert found.equals(one_by_one(records))
 
 
+@pytest.mark.parametrize("value", [0, 1, 2, 3, 127, 128, 255])
+def test_each_byte_that_is_changed_is_read_alike(value: int) -> None:
+    """A boolean of 2 is true for every reader."""
+    for at in range(1, len(PLAIN)):
+        records = [record(PLAIN[:at] + bytes([value]) + PLAIN[at + 1 :])]
+        found = at_once(records)
+        assert found is None or found.equals(one_by_one(records)), at
+
+
 def test_a_number_has_64_bits() -> None:
     largest = b"\xfe" + b"\xff" * 8 + b"\x01"
     assert _Places([largest, b"\x02"]).longs().tolist() == [2**63 - 1, 1]

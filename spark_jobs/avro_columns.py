@@ -190,6 +190,8 @@ class _Places:
         self._check()
         if not len(rows):
             return None
+        if isinstance(schema, list) and (self._buffer[at[rows]] & 1).any():
+            raise UnreadableError("a branch of a union is negative")  # one from the end to fastavro
         found: list[Any] = [None] * len(at)
         for row in rows.tolist():
             start = int(at[row])

@@ -315,9 +315,9 @@ class DescriptorReader:
         """Read what stands between the ids and the place; -1 if there are properties."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
-        last_in_group = data[at] == 1
+        last_in_group = data[at] != 0  # as fastavro reads it
         priority, at = read_long(data, at + 1)
-        persistent = data[at]
+        persistent = 1 if data[at] else 0
         expiry_ms, at = read_long(data, at + 1)
         expires_at_ms, at = read_long(data, at)
         put_time_ms, at = read_long(data, at)

@@ -120,7 +120,7 @@ class MsmqHeaderReader:
         message_class, at = avro.read_long(data, at)
         acknowledge, at = avro.read_long(data, at)
         journal, at = avro.read_long(data, at)
-        recoverable, transactional = data[at] == 1, data[at + 1] == 1
+        recoverable, transactional = data[at] != 0, data[at + 1] != 0
         at += 2
         destination, at = avro.read_text(data, at)
         administration_queue, at = avro.read_text(data, at)

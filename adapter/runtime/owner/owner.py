@@ -151,8 +151,8 @@ class Owner:
                 await self.taking.check_free()
             await self._take_over(None)
         except Exception as error:
-            self.failure = str(error)
-            self.lifecycle.to(OwnerState.FAILED)
+            self.failure = self.failure or str(error)
+            self.lifecycle.fail()
             raise
         self._beat()
 
@@ -260,12 +260,19 @@ class Owner:
         self.failure = self.failure or why
         if self.lifecycle.state not in OVER:
             self.lifecycle.to(to)
+            self._give_up()
             try:
                 self._let_all_go(self.failure)
             except Exception:  # whatever a client's connection does, the process must end
                 log.exception("connections not closed", queue_manager=self.name)
         self._moves.note()
         self.ended.set()
+
+    def _give_up(self) -> None:
+        """End what waits for another term, and begin none: start(), a standby, a recovery."""
+        self._recovery.cancel()
+        self.taking.refuse(self.failure)
+        self.standby.give_up()
 
     def _let_all_go(self, text: str) -> None:
         reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, str(text))  # as frames need

@@ -169,7 +169,7 @@ class Housekeeping:
         carried = self._cuts.carried_bytes
         self._cuts = Cuts(loop.appends.entries, loop.appends.bytes, carried)
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
-        records += self.retention.note(records, loop.now_ms, loop.qm.tally.now_ms)
+        records += self.retention.note(records, loop.now_ms, loop.qm.tally.now_ms, parked)
         return SnapshotCut(n, records, unmoved, durable)
 
     def _publish_if_complete(self, cut: SnapshotCut, parked: frozenset[str]) -> None:

@@ -243,9 +243,7 @@ class Owner:
         if self.running and self.loop.ended and not self.loop.has_failed:
             self._doubt("the ledger was closed without a report")
         if self.running:
-            self.loop.take(inputs.Tick())
-            self.term.note_audit(self.taking.take_notes())
-            self.loop.heartbeat()
+            self.term.beat(self.taking.take_notes())
 
     def broke(self, what: str) -> None:
         """End by name, when something has ended without which nothing can go on."""
@@ -260,19 +258,14 @@ class Owner:
         self.failure = self.failure or why
         if self.lifecycle.state not in OVER:
             self.lifecycle.to(to)
-            self._give_up()
+            self._recovery.cancel()
+            self.standby.refuse(self.failure)
             try:
                 self._let_all_go(self.failure)
             except Exception:  # whatever a client's connection does, the process must end
                 log.exception("connections not closed", queue_manager=self.name)
         self._moves.note()
         self.ended.set()
-
-    def _give_up(self) -> None:
-        """End what waits for another term, and begin none: start(), a standby, a recovery."""
-        self._recovery.cancel()
-        self.taking.refuse(self.failure)
-        self.standby.give_up()
 
     def _let_all_go(self, text: str) -> None:
         reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, str(text))  # as frames need

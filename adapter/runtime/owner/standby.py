@@ -66,6 +66,11 @@ class OwnerStandby:
         if self._follower is not None:
             self._follower.give_up()
 
+    def refuse(self, why: str) -> None:
+        """Follow no more, and take nothing over: the owner has failed."""
+        self._taking.refuse(why)
+        self.give_up()
+
     async def follow(self, follower: LedgerFollower) -> bool:
         """Follow until this process owns the ledger; False if that was given up.
 

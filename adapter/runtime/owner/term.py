@@ -225,6 +225,12 @@ class OwnerTerm:
         if parked != self.qm.parked:
             self.loop.take(inputs.MoversReported(parked))
 
+    def beat(self, notes: list[AuditNote]) -> None:
+        """Show that the owner lives, and look at sessions that have expired. notes: see below."""
+        self.loop.take(inputs.Tick())
+        self.note_audit(notes)
+        self.loop.heartbeat()
+
     def note_audit(self, notes: list[AuditNote]) -> None:
         """Take in what is to be on record."""
         if notes:

@@ -23,8 +23,7 @@ def begin_term(
     old: OwnerTerm | None,
 ) -> OwnerTerm:
     """Begin a term with what the ledger says, and what the old one brings. Raises NotBegunError."""
-    if old is not None:
-        old.carry_over(replayed)
+    unwritten = old.carry_over(replayed) if old is not None else []
     term = OwnerTerm(parts, owner_id, replayed)
     term.begin(settings)
     if old is not None:  # the next look at the directory comes later
@@ -36,4 +35,5 @@ def begin_term(
             f"{parts.failures.last}. Nothing in the ledger is lost: start another release of mqk, "
             "and report this"
         )
+    term.note_audit(unwritten)
     return term

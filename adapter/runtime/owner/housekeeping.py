@@ -221,9 +221,9 @@ class Housekeeping:
         self, work: Callable[[], None], done: Callable[[], None], failed: str = SNAPSHOT_FAILED
     ) -> None:
         """Do something that blocks; one thing at a time. failed: what is logged if it fails."""
-        self._working = asyncio.get_running_loop().run_in_executor(None, work)
         worked = partial(self._worked, done, failed)
-        watched.when_done("writing a snapshot or trimming", self._working, worked, self._broke)
+        name = "writing a snapshot or trimming"
+        self._working = watched.in_thread(name, work, worked, self._broke)
 
     def _worked(self, done: Callable[[], None], failed: str, working: asyncio.Future[None]) -> None:
         self._working = None

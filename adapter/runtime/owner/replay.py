@@ -340,7 +340,8 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
         if queue is not None and queue.incarnation == target.incarnation:
             soft += [stored for stored in queue.stored.values() if stored.place[2]]
         for stored in sorted(soft, key=lambda stored: stored.place):
-            is_lost = stored.message.destination not in ("", *new.queues)
+            destination = stored.message.destination
+            is_lost = bool(destination) and destination not in new.queues
             if (target.name, *stored.place) not in never_put and not is_lost:
                 _bring(new, target, stored)
                 brought += 1

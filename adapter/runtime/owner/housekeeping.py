@@ -39,6 +39,7 @@ LOOK_S = 0.02
 
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 NOT_LOOKED_AT = "the topics were not looked at"
+NOT_ANNOUNCED = "it was not written again who owns the ledger; trying again"
 NOT_TRIMMED = "the ledger was not trimmed; trying again"
 NOT_DELETED = "consumed messages were not deleted; trying again"
 
@@ -82,6 +83,8 @@ class Housekeeping:
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._needed = self._superfluous
         """The ledger's offset from which on the newest snapshot needs it."""
+        self._is_unannounced = False
+        """Whether who owns the ledger is yet to be written behind the newest snapshot."""
         self.audit = TopicAudit()
         self._next_audit = self._storage.bounds.audit_sweeps
         self._working: asyncio.Future[None] | None = None
@@ -138,8 +141,11 @@ class Housekeeping:
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return
-        may_trim = self._superfluous and self._retries.may_try(NOT_TRIMMED)
-        if may_trim and copied.kept >= self._superfluous and not copied.parked:
+        if self._is_unannounced and self._retries.may_try(NOT_ANNOUNCED):
+            self._announce()
+            return
+        may_trim = self._superfluous and not self._is_unannounced
+        if may_trim and self._retries.may_try(NOT_TRIMMED) and self._is_trimmable(copied):
             self._trim()
         elif self._cut is None:
             is_wanted = self._is_due() or self.audit.renew
@@ -147,6 +153,9 @@ class Housekeeping:
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
+
+    def _is_trimmable(self, copied: CopyStatus) -> bool:
+        return copied.kept >= self._superfluous and not copied.parked
 
     def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
@@ -182,15 +191,17 @@ class Housekeeping:
         if self._cuts.carried_bytes > self._storage.bounds.carried_bytes:
             self._patience = self._storage.bounds.patience
             return
-        self._work(partial(self._publish, cut), self._written)
+        self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
-    def _publish(self, cut: SnapshotCut) -> None:
-        """Write a snapshot, and behind the cut who owns the ledger: what says so is trimmed then.
+    def _announce(self) -> None:
+        """Write behind the cut who owns the ledger: what says so is trimmed next.
 
         Standbys learn from it where the owner is, and its key of the link.
         """
-        publish(cut, self._storage.snapshots)
-        self._ledger.announce_again()
+        self._work(self._ledger.announce_again, self._announced, NOT_ANNOUNCED)
+
+    def _announced(self) -> None:
+        self._is_unannounced = False
 
     def _look_at_topics(self) -> None:
         """Check whether they were changed; where a new snapshot helps, a sweep begins it."""
@@ -249,6 +260,7 @@ class Housekeeping:
         self._written_at = self._cuts
         self._superfluous = self._needed = self._cut.after.offset
         self._cut = None
+        self._is_unannounced = True
         if self.audit.renew:
             self.audit = TopicAudit(self.audit.problems)
             self._next_audit = 0

@@ -83,8 +83,6 @@ class Housekeeping:
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._needed = self._superfluous
         """The ledger's offset from which on the newest snapshot needs it."""
-        self._is_unannounced = False
-        """Whether who owns the ledger is yet to be written behind the newest snapshot."""
         self.audit = TopicAudit()
         self._next_audit = self._storage.bounds.audit_sweeps
         self._working: asyncio.Future[None] | None = None
@@ -141,10 +139,11 @@ class Housekeeping:
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return
-        if self._is_unannounced and self._retries.may_try(NOT_ANNOUNCED):
+        is_announced = NOT_ANNOUNCED not in self._retries.undone
+        if not is_announced and self._retries.may_try(NOT_ANNOUNCED):
             self._announce()
             return
-        may_trim = self._superfluous and not self._is_unannounced
+        may_trim = self._superfluous and is_announced
         if may_trim and self._retries.may_try(NOT_TRIMMED) and self._is_trimmable(copied):
             self._trim()
         elif self._cut is None:
@@ -198,10 +197,7 @@ class Housekeeping:
 
         Standbys learn from it where the owner is, and its key of the link.
         """
-        self._work(self._ledger.announce_again, self._announced, NOT_ANNOUNCED)
-
-    def _announced(self) -> None:
-        self._is_unannounced = False
+        self._work(self._ledger.announce_again, _nothing, NOT_ANNOUNCED)
 
     def _look_at_topics(self) -> None:
         """Check whether they were changed; where a new snapshot helps, a sweep begins it."""
@@ -260,12 +256,12 @@ class Housekeeping:
         self._written_at = self._cuts
         self._superfluous = self._needed = self._cut.after.offset
         self._cut = None
-        self._is_unannounced = True
         if self.audit.renew:
             self.audit = TopicAudit(self.audit.problems)
             self._next_audit = 0
         self._loop.take(inputs.NamesForgotten(self.retention.written()))
         self.snapshots += 1
+        self._announce()
 
     async def write_last(self, within_s: float) -> str:
         """Write a snapshot of how things are, so that the next start has next to nothing to read.
@@ -335,6 +331,10 @@ class Housekeeping:
         """Wait for what is being written, for so long at most."""
         if self._working is not None:
             await asyncio.wait({self._working}, timeout=within_s)
+
+
+def _nothing() -> None:
+    """There is nothing to do when it is done."""
 
 
 def figures_of(

@@ -102,7 +102,7 @@ class NetworkReceiver:
         self._transport = transport
         self._directory = directory
         self._deliver = deliver
-        self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._commands: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._follower: port.TopicFollower | None = None

@@ -283,7 +283,7 @@ class Owner:
         replayed = await self.taking.replay(owner_id, tally, succession)
         self._terms += 1
         self._stall.unavailable = ""
-        self._term = term = begin_term(self._parts, self.settings, owner_id, replayed, old)
+        self._term = term = begin_term(self._parts, self.settings, replayed, old)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)

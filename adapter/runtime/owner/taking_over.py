@@ -94,7 +94,7 @@ class TakeOvers:
         self.check()
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         replayed = await self._wait_for(self._replaying)
-        self._notes.append(note_of(self._name, owner_id, replayed))
+        self._notes.append(note_of(self._name, replayed))
         return replayed
 
     def take_notes(self) -> list[AuditNote]:
@@ -186,11 +186,11 @@ def _hear(work: asyncio.Future[T]) -> None:
         work.exception()
 
 
-def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:
+def note_of(queue_manager: str, replayed: Replayed) -> AuditNote:
     """Say for the audit that a ledger was taken over: by whom, and from whom."""
     details = {
-        "owner": owner_id.hex(),
-        "owner_before": replayed.taken.last_owner.hex(),
+        "owner": replayed.owner.hex(),
+        "owner_before": replayed.replaced.hex(),
         "machine": processes.machine().hex(),
         "process": str(os.getpid()),
     }

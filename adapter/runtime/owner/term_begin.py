@@ -18,13 +18,12 @@ class NotBegunError(LedgerUnreadableError):
 def begin_term(
     parts: TermParts,
     settings: OwnerSettings,
-    owner_id: bytes,
     replayed: Replayed,
     old: OwnerTerm | None,
 ) -> OwnerTerm:
     """Begin a term with what the ledger says, and what the old one brings. Raises NotBegunError."""
     unwritten = old.carry_over(replayed) if old is not None else []
-    term = OwnerTerm(parts, owner_id, replayed)
+    term = OwnerTerm(parts, replayed.owner, replayed)
     term.begin(settings)
     if old is not None:  # the next look at the directory comes later
         known = old.qm.known_queue_managers, old.qm.known_computers

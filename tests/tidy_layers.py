@@ -88,8 +88,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "core.contract core.attributes core.inputs core.dispatch core.effects core.model "
             "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
             "core.rules.primitives.lifetime runtime.feeds.port storage.format storage.ledger.port "
-            "storage.ledger.snapshots host.logs host.memory storage.topics.port host.watched "
-            "runtime.xml_validation"
+            "storage.ledger.snapshots host.launch host.logs host.memory storage.topics.port "
+            "host.watched runtime.xml_validation"
         ),
         "storage.movers": (
             "core.contract storage.format storage.ledger storage.topics errors "

@@ -276,6 +276,22 @@ def headers_read(source: Source) -> list[str]:
     ]
 
 
+def texts_of_processes(source: Source) -> list[str]:
+    """What Linux tells of processes is read as bytes: each process chooses its name."""
+    if not source.path.startswith("adapter/") or not any(
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and (node.value == "/proc" or node.value.startswith("/proc/"))
+        for node in source.nodes
+    ):
+        return []
+    return [
+        f"{source.path}:{node.lineno}: read_text() below /proc; read bytes, as launch.status_of"
+        for node in source.nodes
+        if isinstance(node, ast.Attribute) and node.attr == "read_text"
+    ]
+
+
 def sizes(source: Source) -> list[str]:
     """Functions, files and lines stay small."""
     lines = source.text.splitlines()

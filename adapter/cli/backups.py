@@ -170,6 +170,7 @@ def _verify(
         for raw in records:
             _show(verifier.take(raw), as_json)
             step()
+    _show(verifier.finish(), as_json)
     queues = verifier.qm.queues.values()
     return VerifyReport(
         ledger=ledger,

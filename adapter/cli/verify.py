@@ -82,6 +82,14 @@ class Verifier:
         self.anomalies += sum(one.anomaly for one in found)
         return found
 
+    def finish(self) -> list[Observation]:
+        """Say what is wrong with the whole, when every record has been taken."""
+        if self._snapshot is None or not self.records or self.entries or self.owners:
+            return []
+        self.anomalies += 1
+        text = "no record of the ledger counts, so that nothing in it was verified"
+        return [Observation(self._next - 1, True, text)]
+
     def copies(self) -> dict[tuple[str, int], int]:
         """Return the last copy to each topic and lane, as the movers' progress says; its seq."""
         found = {}
@@ -100,6 +108,8 @@ class Verifier:
         payload = self._assembly.take(verdict, envelope)
         if verdict is Verdict.PART:
             return []
+        if envelope is not None and verdict is Verdict.VALID and payload is None:
+            return self._judge_beginning(raw)
         if payload is None or envelope is None:
             return [Observation(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
         self.entries += 1
@@ -110,6 +120,14 @@ class Verifier:
         is_copied = not known and raw.offset <= self._copied.offset
         problems = self._read(payload, known, is_copied)
         return [Observation(raw.offset, True, text) for text in problems]
+
+    def _judge_beginning(self, raw: Raw) -> list[Observation]:
+        """Judge the end of an entry that has begun before the first record that is left."""
+        self.entries += 1
+        if self._snapshot is not None and raw.offset <= self._snapshot.after.offset:
+            return []
+        text = "the end of an entry whose beginning was deleted: no snapshot stands for it"
+        return [Observation(raw.offset, True, text)]
 
     def _read(self, payload: bytes, known: bool, is_copied: bool) -> list[str]:
         try:

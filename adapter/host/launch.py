@@ -129,10 +129,19 @@ def has_living(group: int) -> bool:
     """
     for status in PROCESSES.glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
-            state, _parent, its_group = status.read_text().rpartition(")")[2].split()[:3]
+            state, _parent, its_group = status_of(status.parent)[:3]
             if int(its_group) == group and state != "Z":
                 return True
     return False
+
+
+def status_of(folder: Path) -> list[str]:
+    """Return what Linux tells of a process behind its name: state, parent, process group, ...
+
+    folder: /proc/PID. The name is of any bytes: a process chooses it, and Linux cuts it after 15,
+    within a letter too. Raises OSError if the process has ended.
+    """
+    return (folder / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
 
 
 def python(*arguments: str | Path) -> list[str]:

@@ -97,6 +97,27 @@ def when_done(
     future.add_done_callback(lambda one: _guard(name, lambda: done(one), ended))
 
 
+def in_thread(
+    name: str,
+    work: Callable[[], T],
+    done: Callable[[asyncio.Future[T]], object],
+    ended: Ended,
+) -> asyncio.Future[T]:
+    """Begin work in another thread, and have done called with its future; see when_done.
+
+    That work cannot be begun, because no thread can be started, is a failure of it as any other.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T]
+    try:
+        future = loop.run_in_executor(None, work)
+    except RuntimeError as error:
+        future = loop.create_future()
+        future.set_exception(error)
+    when_done(name, future, done, ended)
+    return future
+
+
 def _guard(name: str, call: Callable[[], object], ended: Ended) -> None:
     try:
         call()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -103,7 +102,7 @@ class NetworkReceiver:
         self._transport = transport
         self._directory = directory
         self._deliver = deliver
-        self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._commands: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._follower: port.TopicFollower | None = None
@@ -152,9 +151,9 @@ class NetworkReceiver:
         """See InboundReader."""
         self._held.add(term, topic, -size)
 
-    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
+    def trim(self, offsets: Mapping[tuple[str, str], int], tried: Callable[[bool], object]) -> None:
         """Delete the records before these offsets: what they held is durable elsewhere."""
-        self._commands.put(partial(_trim, self._transport, offsets))
+        self._commands.put(lambda: tried(_trim(self._transport, offsets)))
 
     def enter(self, entry: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
         """Write a record to the directory, as soon as that can be done; see OwnEntry.want()."""
@@ -399,9 +398,10 @@ def _not_completed(
     return collector.wait_no_longer(now_s)
 
 
-def _trim(transport: port.Transport, offsets: Mapping[tuple[str, str], int]) -> None:
-    """Delete records; if that fails, they only take room, and go with later ones. offsets: by topic
-    and its id: of one that was made again nothing is deleted.
+def _trim(transport: port.Transport, offsets: Mapping[tuple[str, str], int]) -> bool:
+    """Delete records, and return whether that succeeded; if not, they only take room, and their
+    senders take them for not received. offsets: by topic and its id: of one that was made again
+    nothing is deleted.
     """
     try:
         known = transport.identities([topic for topic, _ in offsets])
@@ -410,6 +410,8 @@ def _trim(transport: port.Transport, offsets: Mapping[tuple[str, str], int]) -> 
             transport.trim(same)
     except port.NetworkError as error:
         log.warning("received records are not deleted", reason=str(error))
+        return False
+    return True
 
 
 def lost_since(

@@ -15,7 +15,7 @@ from adapter.core.effects import Effects
 from adapter.core.inputs import Configured, Input, Now
 from adapter.core.model.manager import QueueManager
 from adapter.runtime.owner.clock import Clock
-from adapter.runtime.owner.failed_steps import FailedSteps
+from adapter.runtime.owner.failed_steps import FailedSteps, Whose, whose_is
 from adapter.storage.format import entries
 from adapter.storage.ledger.port import EntryTooLarge, check_size
 
@@ -30,9 +30,9 @@ class CoreSteps:
         self._failures = failures
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self.have_failed = False
-        self._causes: list[tuple[Input, list[Record]]] = []
-        """What was taken since records were written last, of what is written, and what each has
-        caused. The rest may be long bodies, and many: no entry ever lets go of them."""
+        self._causes: list[tuple[tuple[Whose, Input], list[Record]]] = []
+        """What was taken since records were written last, of what is written, whose it was, and
+        what each has caused. The rest may be long bodies, and many: no entry lets go of them."""
 
     @property
     def now_ms(self) -> int:
@@ -50,7 +50,8 @@ class CoreSteps:
         if self.have_failed:
             return None
         clock, failures = self._clock, self._failures
-        taken = given if failures is None else failures.instead(self._qm, given)
+        whose = whose_is(self._qm, given)
+        taken = given if failures is None else failures.instead(whose, given)
         if taken is None:
             return None
         now = Now(clock.now_ms(), clock.elapsed_ms(), entry_n)
@@ -60,11 +61,11 @@ class CoreSteps:
             if failures is None or (isinstance(error, Refusal) and isinstance(taken, Configured)):
                 raise
             self.have_failed = True
-            failures.failed(self._qm, taken, error)
+            failures.failed(whose, taken, error)
             return None
         for record in effects.records:
             if record.logged:
-                self._causes.append((taken, effects.records))
+                self._causes.append(((whose, taken), effects.records))
                 break
         return effects
 
@@ -83,13 +84,15 @@ class CoreSteps:
                 raise
             self.have_failed = True
             unwritable = _first_unwritable(logged, error)
-            self._failures.not_written(self._qm, unwritable, _cause_of(unwritable, causes), error)
+            self._failures.not_written(unwritable, _cause_of(unwritable, causes), error)
             return None
 
 
-def _cause_of(record: Record, causes: Sequence[tuple[Input, list[Record]]]) -> Input | None:
+def _cause_of(
+    record: Record, causes: Sequence[tuple[tuple[Whose, Input], list[Record]]]
+) -> tuple[Whose, Input] | None:
     """Return the input that has caused a record; None: it was written by an earlier call."""
-    return next((given for given, caused in causes if any(one is record for one in caused)), None)
+    return next((cause for cause, caused in causes if any(one is record for one in caused)), None)
 
 
 def _first_unwritable(records: Sequence[Record], error: Exception) -> Record:

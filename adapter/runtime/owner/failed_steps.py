@@ -6,8 +6,9 @@ with what the ledger says. Clients come back and repeat what was not answered, m
 bring again what has not taken effect: the same input comes again. What fails twice is not given to
 core a third time, or it would end every term:
 
-- a command is refused, by its number in its session; one without a number by its kind, for the rest
-  of the session, because nothing says that it is the same one
+- a command is refused, by its number in its session; one without a number by its kind in its
+  session, or, without a session, by its content and its user. Nothing says that this is the same
+  one, so it is tried again after UNNUMBERED_S
 - a page is missing, so that what needs it is refused
 - an arrival and what a feed has read are kept back, and what comes behind them of the same source
 
@@ -21,17 +22,18 @@ This module does not know how a term ends, nor what an input means.
 
 from __future__ import annotations
 
+import hashlib
 import traceback
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Final
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, msgpack
 
 from adapter.core import inputs
 from adapter.core.contract.audit import STEP_FAILED, AuditNote
-from adapter.core.contract.commands import Request
+from adapter.core.contract.commands import Request, SessionOpen, SessionResume
 from adapter.core.contract.records import Record
 from adapter.core.model.manager import QueueManager
 
@@ -39,6 +41,9 @@ FAILURES_MAX: Final = 2
 """Of one input: the first may have had to do with the state that it met, the second has not."""
 KNOWN_MAX: Final = 1_000
 """Inputs that are remembered. Each has ended two terms: there are not many."""
+UNNUMBERED_S: Final = 3_600.0
+"""How long a command without a number is refused: it may be another one, and the state that it met
+another, too. One that does fail again ends two terms an hour at most."""
 INPUT_FAILURES_MAX: Final = 3
 INPUT_FAILURES_WITHIN_S: Final = 600.0
 """Of a kind of input that cannot be left out: what ends a term so often keeps clients from their
@@ -53,6 +58,17 @@ COMMAND_REFUSED: Final = "a command is refused: it failed twice within the queue
 KEPT_BACK: Final = "what has arrived is kept back: putting it failed twice"
 
 log = structlog.get_logger("mqk.owner")
+
+
+Whose = tuple[bytes, str]
+"""The session of the connection that asks for a step, and its user, as they were before the step,
+which may change both. Without a connection both are empty."""
+
+
+def whose_is(qm: QueueManager, given: inputs.Input) -> Whose:
+    """Say who asks for a step that core has not been given yet."""
+    connection = qm.connections.get(given.connection) if isinstance(given, Request) else None
+    return (connection.session, connection.party.user) if connection is not None else (b"", "")
 
 
 class FailedStep(Struct, frozen=True):
@@ -78,6 +94,8 @@ class FailedSteps:
         self._now_s = now_s
         self._known: OrderedDict[Hashable, tuple[int, str]] = OrderedDict()
         """By what is the same input: how often it failed, and how it did last."""
+        self._unnumbered: OrderedDict[Hashable, tuple[int, str, float]] = OrderedDict()
+        """The same of commands without a number, and when it did: the earliest first."""
         self._when: dict[str, deque[float]] = {}
         """When inputs that cannot be left out failed, by their kind."""
         self.count = 0
@@ -87,11 +105,18 @@ class FailedSteps:
         """What is not carried out because it failed, and why."""
         self._notes: deque[AuditNote] = deque(maxlen=NOTES_MAX)
 
-    def instead(self, qm: QueueManager, given: inputs.Input) -> inputs.Input | None:
+    def instead(self, whose: Whose, given: inputs.Input) -> inputs.Input | None:
         """Return what core is given in place of an input; None: nothing."""
-        if not self._known:  # as nearly always
+        if not self._known and not self._unnumbered:  # as nearly always
             return given
-        count, why = self._known.get(_key(qm, given), (0, ""))
+        self._forget()
+        if isinstance(given, Request) and not given.number:
+            found = (
+                self._unnumbered.get(_unnumbered_key(whose, given)) if self._unnumbered else None
+            )
+            count, why = found[:2] if found is not None else (0, "")
+        else:
+            count, why = self._known.get(_key(whose, given), (0, ""))
         if count < FAILURES_MAX:
             return given
         if isinstance(given, Request):
@@ -104,25 +129,26 @@ class FailedSteps:
             return None
         return given
 
-    def failed(self, qm: QueueManager, given: inputs.Input, error: Exception) -> None:
-        """Note that a step has failed."""
-        whose = _user(qm, given)
-        self._note(_key(qm, given), _words(given), type(given).__name__, error, whose)
+    def failed(self, whose: Whose, given: inputs.Input, error: Exception) -> None:
+        """Note that a step has failed. whose: it was, before it was begun."""
+        is_known = self._count(whose, given, error)
+        self._note(_words(given), type(given).__name__, error, whose[1], is_known=is_known)
 
     def not_written(
-        self, qm: QueueManager, record: Record, cause: inputs.Input | None, error: Exception
+        self, record: Record, cause: tuple[Whose, inputs.Input] | None, error: Exception
     ) -> None:
         """Note that a record cannot be written: the input that caused it has failed. cause: None:
         it is not known, but perhaps by the record.
         """
         outcome = getattr(record, "outcome", None)
         kind = type(record).__name__
-        key: Hashable | None = (outcome.session, outcome.number) if outcome is not None else None
-        what, whose = f"writing {kind}", ""
-        if key is None and cause is not None:
-            key, whose = _key(qm, cause), _user(qm, cause)
-            what = f"writing {kind} of {_words(cause)}"
-        self._note(key, what, kind, error, whose)
+        what, user, is_known = f"writing {kind}", "", False
+        if outcome is not None:
+            is_known = self._count_known((outcome.session, outcome.number), error)
+        elif cause is not None:
+            is_known, user = self._count(*cause, error), cause[0][1]
+            what = f"writing {kind} of {_words(cause[1])}"
+        self._note(what, kind, error, user, is_known=is_known)
 
     def take_notes(self) -> list[AuditNote]:
         """Return what is to be on record of those that failed since the last call."""
@@ -130,19 +156,36 @@ class FailedSteps:
         self._notes.clear()
         return notes
 
-    def _note(
-        self, key: Hashable | None, what: str, kind: str, error: Exception, user: str
-    ) -> None:
+    def _forget(self) -> None:
+        """Forget commands without a number that failed long ago."""
+        known, until_s = self._unnumbered, self._now_s() - UNNUMBERED_S
+        while known and next(iter(known.values()))[2] <= until_s:
+            known.popitem(last=False)
+
+    def _count(self, whose: Whose, given: inputs.Input, error: Exception) -> bool:
+        """Count a failure of an input; False: of one that cannot be left out."""
+        if not isinstance(given, Request) or given.number:
+            return self._count_known(_key(whose, given), error)
+        key = _unnumbered_key(whose, given)
+        before = self._unnumbered.pop(key, (0, "", 0.0))[0]
+        self._unnumbered[key] = before + 1, _ascii(repr(error)), self._now_s()
+        if len(self._unnumbered) > KNOWN_MAX:
+            self._unnumbered.popitem(last=False)
+        return True
+
+    def _count_known(self, key: Hashable | None, error: Exception) -> bool:
+        if key is None:
+            return False
+        before, _ = self._known.pop(key, (0, ""))
+        self._known[key] = before + 1, _ascii(repr(error))
+        if len(self._known) > KNOWN_MAX:
+            self._known.popitem(last=False)
+        return True
+
+    def _note(self, what: str, kind: str, error: Exception, user: str, *, is_known: bool) -> None:
         self.count += 1
         why = _ascii(repr(error))
-        is_hopeless = False
-        if key is None:
-            is_hopeless = self._is_hopeless(kind)
-        else:
-            before, _ = self._known.pop(key, (0, ""))
-            self._known[key] = before + 1, why
-            if len(self._known) > KNOWN_MAX:
-                self._known.popitem(last=False)
+        is_hopeless = not is_known and self._is_hopeless(kind)
         self.last = f"{what} failed: {why}"
         details = {"input": what, "reason": why, "failed_steps": str(self.count)}
         if user:
@@ -162,14 +205,25 @@ class FailedSteps:
         )
 
 
-def _key(qm: QueueManager, given: inputs.Input) -> Hashable | None:
+def _unnumbered_key(whose: Whose, request: Request) -> Hashable:
+    """Say which commands without a number are taken for the same one.
+
+    What begins a session, or resumes it, is of that session: repetitions may differ otherwise.
+    """
+    session, user = whose
+    command = request.command
+    kind = type(command).__name__
+    if isinstance(command, (SessionOpen, SessionResume)):
+        return command.session, kind
+    if session:
+        return session, kind
+    return user, kind, hashlib.sha256(msgpack.encode(command)).digest()
+
+
+def _key(whose: Whose, given: inputs.Input) -> Hashable | None:
     """Say which inputs are the same one; None: of those that cannot be left out."""
     if isinstance(given, Request):
-        connection = qm.connections.get(given.connection)
-        if connection is None:
-            return None
-        whose = connection.session or connection.party.user
-        return whose, given.number or type(given.command).__name__
+        return whose[0] or whose[1], given.number
     if isinstance(given, inputs.PageLoaded):
         needed = given.needed
         return needed.queue, given.incarnation, needed.lane, needed.seq, needed.field
@@ -179,12 +233,6 @@ def _key(qm: QueueManager, given: inputs.Input) -> Hashable | None:
         batch = given.batch
         return batch.feed, batch.topic_id, batch.partition, batch.start
     return None
-
-
-def _user(qm: QueueManager, given: inputs.Input) -> str:
-    """Say who has asked for it; "" if no client has, or it has not said."""
-    connection = qm.connections.get(given.connection) if isinstance(given, Request) else None
-    return connection.party.user if connection is not None else ""
 
 
 def _words(given: inputs.Input) -> str:

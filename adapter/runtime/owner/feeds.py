@@ -139,6 +139,7 @@ class Feeding:
         if term is not self._term:
             self._term, self._version = term, -1
             self._readings = {}
+            self._noted = (0, {})  # an entry of this number is another one now
         if term.qm.feeds.version != self._version:
             self._read(term)
         self._looks += 1

@@ -39,6 +39,7 @@ LOOK_S = 0.02
 
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 NOT_LOOKED_AT = "the topics were not looked at"
+NOT_ANNOUNCED = "it was not written again who owns the ledger; trying again"
 NOT_TRIMMED = "the ledger was not trimmed; trying again"
 NOT_DELETED = "consumed messages were not deleted; trying again"
 
@@ -138,8 +139,12 @@ class Housekeeping:
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return
-        may_trim = self._superfluous and self._retries.may_try(NOT_TRIMMED)
-        if may_trim and copied.kept >= self._superfluous and not copied.parked:
+        is_announced = NOT_ANNOUNCED not in self._retries.undone
+        if not is_announced and self._retries.may_try(NOT_ANNOUNCED):
+            self._announce()
+            return
+        may_trim = self._superfluous and is_announced
+        if may_trim and self._retries.may_try(NOT_TRIMMED) and self._is_trimmable(copied):
             self._trim()
         elif self._cut is None:
             is_wanted = self._is_due() or self.audit.renew
@@ -147,6 +152,9 @@ class Housekeeping:
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
+
+    def _is_trimmable(self, copied: CopyStatus) -> bool:
+        return copied.kept >= self._superfluous and not copied.parked
 
     def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
@@ -169,7 +177,7 @@ class Housekeeping:
         carried = self._cuts.carried_bytes
         self._cuts = Cuts(loop.appends.entries, loop.appends.bytes, carried)
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
-        records += self.retention.note(records, loop.now_ms, loop.qm.tally.now_ms)
+        records += self.retention.note(records, loop.now_ms, loop.qm.tally.now_ms, parked)
         return SnapshotCut(n, records, unmoved, durable)
 
     def _publish_if_complete(self, cut: SnapshotCut, parked: frozenset[str]) -> None:
@@ -182,15 +190,14 @@ class Housekeeping:
         if self._cuts.carried_bytes > self._storage.bounds.carried_bytes:
             self._patience = self._storage.bounds.patience
             return
-        self._work(partial(self._publish, cut), self._written)
+        self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
-    def _publish(self, cut: SnapshotCut) -> None:
-        """Write a snapshot, and behind the cut who owns the ledger: what says so is trimmed then.
+    def _announce(self) -> None:
+        """Write behind the cut who owns the ledger: what says so is trimmed next.
 
         Standbys learn from it where the owner is, and its key of the link.
         """
-        publish(cut, self._storage.snapshots)
-        self._ledger.announce_again()
+        self._work(self._ledger.announce_again, _nothing, NOT_ANNOUNCED)
 
     def _look_at_topics(self) -> None:
         """Check whether they were changed; where a new snapshot helps, a sweep begins it."""
@@ -221,9 +228,9 @@ class Housekeeping:
         self, work: Callable[[], None], done: Callable[[], None], failed: str = SNAPSHOT_FAILED
     ) -> None:
         """Do something that blocks; one thing at a time. failed: what is logged if it fails."""
-        self._working = asyncio.get_running_loop().run_in_executor(None, work)
         worked = partial(self._worked, done, failed)
-        watched.when_done("writing a snapshot or trimming", self._working, worked, self._broke)
+        name = "writing a snapshot or trimming"
+        self._working = watched.in_thread(name, work, worked, self._broke)
 
     def _worked(self, done: Callable[[], None], failed: str, working: asyncio.Future[None]) -> None:
         self._working = None
@@ -254,6 +261,7 @@ class Housekeeping:
             self._next_audit = 0
         self._loop.take(inputs.NamesForgotten(self.retention.written()))
         self.snapshots += 1
+        self._announce()
 
     async def write_last(self, within_s: float) -> str:
         """Write a snapshot of how things are, so that the next start has next to nothing to read.
@@ -323,6 +331,10 @@ class Housekeeping:
         """Wait for what is being written, for so long at most."""
         if self._working is not None:
             await asyncio.wait({self._working}, timeout=within_s)
+
+
+def _nothing() -> None:
+    """There is nothing to do when it is done."""
 
 
 def figures_of(

@@ -51,8 +51,10 @@ class InboundReader(Protocol):
     def note_taken(self, term: int, topic: str, size: int) -> None:
         """So many bytes wait no more."""
 
-    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
-        """Delete what lies before these offsets."""
+    def trim(self, offsets: Mapping[tuple[str, str], int], tried: Callable[[bool], object]) -> None:
+        """Delete what lies before these offsets. tried: is called when that was tried, from any
+        thread, with whether it succeeded.
+        """
 
 
 class Inbound:
@@ -75,7 +77,9 @@ class Inbound:
         self._noted: tuple[int, dict[tuple[str, str], int]] = (0, {})
         """Entry and positions, of the last time that it was looked what can be deleted."""
         self._trimmed: dict[tuple[str, str], int] = {}
-        """By topic and its id: one that is made again begins anew."""
+        """What was deleted, by topic and its id: one that is made again begins anew."""
+        self._trims = False
+        """Whether a deletion has been asked for, and not been tried yet."""
         self._known = inputs.QueueManagersKnown(frozenset())
         self.units = self.messages = 0
         """Given to core since the process started."""
@@ -87,7 +91,7 @@ class Inbound:
 
     def start(self, reader: InboundReader) -> None:
         """Begin to give core what this reads."""
-        self._reader = reader
+        self._reader, self._trims = reader, False
         self._look()
 
     def stop(self) -> None:
@@ -139,7 +143,7 @@ class Inbound:
         self._term = term
         self._number += 1
         self._waiting.clear()
-        self._noted = (0, {})
+        self._noted, self._trims = (0, {}), False
         found = term.qm.arrivals.positions
         positions = {topic: (at.topic_id, at.offset) for topic, at in found.items()}
         self._reader.begin_at(self._number, positions)
@@ -156,12 +160,22 @@ class Inbound:
                 for place, offset in positions.items()
                 if offset > self._trimmed.get(place, 0)
             }
-            if moved:
-                self._trimmed |= moved
-                self._reader.trim(moved)
+            if moved and not self._trims:
+                self._trims = True
+                self._reader.trim(moved, partial(self._tell_trimmed, moved))
         found = term.qm.arrivals.positions.items()
         places = {(topic, at.topic_id): at.offset for topic, at in found}
         self._noted = (term.loop.entry_n, places)
+
+    def _tell_trimmed(self, offsets: Mapping[tuple[str, str], int], succeeded: bool) -> None:
+        """Take in, from any thread, that a deletion was tried; what failed is tried again."""
+
+        def note() -> None:
+            self._trims = False
+            if succeeded:
+                self._trimmed |= offsets
+
+        watched.from_thread("a deletion of what was received", self._asyncio, note, self._broke)
 
     # Arrivals.
 

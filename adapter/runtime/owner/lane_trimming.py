@@ -36,9 +36,8 @@ class LaneTrimming:
         """Begin to delete, in another thread."""
         assert self._trimmer is not None, "nothing is ever due without one"
         work = partial(self._trimmer.trim, lanes)
-        self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
         done = partial(self._trimmed, lanes)
-        watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
+        self._trimming = watched.in_thread("deleting consumed messages", work, done, self._broke)
 
     def _trimmed(self, lanes: dict[LaneKey, int], trimming: asyncio.Future[Trimmed]) -> None:
         self._trimming = None

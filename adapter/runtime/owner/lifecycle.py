@@ -97,3 +97,8 @@ class Lifecycle:
             raise IllegalTransition(f"{self.state.value} does not become {state.value}")
         self.state = state
         self.serves = state in SERVING
+
+    def fail(self) -> None:
+        """Go to FAILED, unless it has failed already: a part of the process may be faster."""
+        if self.state is not OwnerState.FAILED:
+            self.to(OwnerState.FAILED)

@@ -18,14 +18,13 @@ from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED, SUCCESSOR
 from adapter.runtime.owner import clock, processes
 from adapter.runtime.owner.announcement import read_announcement
 from adapter.runtime.owner.processes import MARK_BYTES, PROC
-from adapter.runtime.owner.replay import check_readable
+from adapter.runtime.owner.replay import RANDOM_BYTES, check_readable
 from adapter.storage.format import entries
 from adapter.storage.format.schemas import UnreadableError
 from adapter.storage.ledger.port import LastRecord, Ledger
 
 SILENCES = 3
 """An owner that has written nothing for so many heartbeats is not taken for alive."""
-RANDOM_BYTES = 8
 
 log = structlog.get_logger("mqk.owner")
 

@@ -151,8 +151,8 @@ class Owner:
                 await self.taking.check_free()
             await self._take_over(None)
         except Exception as error:
-            self.failure = str(error)
-            self.lifecycle.to(OwnerState.FAILED)
+            self.failure = self.failure or str(error)
+            self.lifecycle.fail()
             raise
         self._beat()
 
@@ -243,9 +243,7 @@ class Owner:
         if self.running and self.loop.ended and not self.loop.has_failed:
             self._doubt("the ledger was closed without a report")
         if self.running:
-            self.loop.take(inputs.Tick())
-            self.term.note_audit(self.taking.take_notes())
-            self.loop.heartbeat()
+            self.term.beat(self.taking.take_notes())
 
     def broke(self, what: str) -> None:
         """End by name, when something has ended without which nothing can go on."""
@@ -260,6 +258,8 @@ class Owner:
         self.failure = self.failure or why
         if self.lifecycle.state not in OVER:
             self.lifecycle.to(to)
+            self._recovery.cancel()
+            self.standby.refuse(self.failure)
             try:
                 self._let_all_go(self.failure)
             except Exception:  # whatever a client's connection does, the process must end
@@ -283,7 +283,7 @@ class Owner:
         replayed = await self.taking.replay(owner_id, tally, succession)
         self._terms += 1
         self._stall.unavailable = ""
-        self._term = term = begin_term(self._parts, self.settings, owner_id, replayed, old)
+        self._term = term = begin_term(self._parts, self.settings, replayed, old)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from adapter.host.launch import status_of
+
 PROC = Path("/proc")
 MARK_BYTES = 4
 NOBODY = bytes(MARK_BYTES)
@@ -26,7 +28,7 @@ def machine(proc: Path = PROC) -> bytes:
     Returns b"" on a system that does not tell.
     """
     try:
-        boot = (proc / "sys/kernel/random/boot_id").read_text()
+        boot = (proc / "sys/kernel/random/boot_id").read_bytes().decode("ascii")
         counted_by = str((proc / "self/ns/pid").readlink())
     except OSError:
         return b""
@@ -67,7 +69,7 @@ def children(pid: int, proc: Path = PROC) -> Iterator[int]:
 
 
 def _status(pid: int, proc: Path) -> list[str]:
-    return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return status_of(proc / str(pid))
 
 
 def _mark(*parts: str) -> bytes:

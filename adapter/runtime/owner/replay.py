@@ -5,10 +5,11 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+import builtins
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import count
 
 import structlog
@@ -50,6 +51,9 @@ ROUNDS_MAX = 5
 """Of one take-over, each from a newer snapshot: an owner that is alive writes one in minutes, and a
 round takes seconds."""
 
+RANDOM_BYTES = 8
+"""Of an owner id: they are random; the others name the machine and the process."""
+
 LOOK_AGAIN_S = 0.2
 """Between two looks for a message that a kept outcome needs and that is not on its topic."""
 
@@ -64,6 +68,7 @@ class Replayed(Struct):
     """The core that the ledger describes, how it was won, and each owner's last valid n.
 
     snapshot: where the one is that it began with, in the ledger. entries, bytes: read behind it.
+    owner: who owns it now. replaced: whom it has replaced, at first if it took over in rounds.
     """
 
     qm: QueueManager
@@ -72,6 +77,8 @@ class Replayed(Struct):
     snapshot: port.Position | None = None
     entries: int = 0
     bytes: int = 0
+    owner: builtins.bytes = NOBODY
+    replaced: builtins.bytes = NOBODY
 
 
 class Replay:
@@ -147,7 +154,9 @@ class Replay:
         """End: the ledger has been taken over, behind the last entry."""
         dispatch.begin_term(self.qm, owner, taken.offset)
         after = self.snapshot.after if self.snapshot is not None else None
-        return Replayed(self.qm, taken, self.last_n_of, after, self.entries, self.bytes)
+        return Replayed(
+            self.qm, taken, self.last_n_of, after, self.entries, self.bytes, owner, taken.last_owner
+        )
 
 
 def take_over(
@@ -172,13 +181,18 @@ def take_over(
     which is read on where that ended: so only what others know to lie behind is looked for, and no
     newer snapshot. tally: of this process's term before, whose counts go on.
     """
-    become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
+    replaced: bytes | None = None
     for rounds in count(1):
         snapshot, known = _ask(ledger, storage, followed, check=check)
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)
-            replayed = replay.begin_term(owner, become(replay.apply, replay.position))
+            taken = ledger.take_over(
+                owner, who, replay.apply, replay.position, again=again, instead_of=instead_of
+            )
+            replaced = taken.last_owner if replaced is None else replaced
+            replayed = replay.begin_term(owner, taken)
+            replayed.replaced = replaced
             if storage is not None:
                 _complete(replayed.qm, storage, snapshot)
         except (port.LedgerMismatch, port.LedgerUnavailable):
@@ -187,6 +201,8 @@ def take_over(
             if followed is None and not _is_outdated(ledger, storage, snapshot, known):
                 raise
             followed = None
+            if replaced is not None:  # this id is in the ledger: no two changes have the same one
+                owner = os.urandom(RANDOM_BYTES) + owner[RANDOM_BYTES:]
             continue
         return replayed
     raise AssertionError("the last round returns or raises")
@@ -340,7 +356,8 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
         if queue is not None and queue.incarnation == target.incarnation:
             soft += [stored for stored in queue.stored.values() if stored.place[2]]
         for stored in sorted(soft, key=lambda stored: stored.place):
-            is_lost = stored.message.destination not in ("", *new.queues)
+            destination = stored.message.destination
+            is_lost = bool(destination) and destination not in new.queues
             if (target.name, *stored.place) not in never_put and not is_lost:
                 _bring(new, target, stored)
                 brought += 1

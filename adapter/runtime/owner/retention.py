@@ -70,20 +70,28 @@ class Retention:
         self.undone = ""
         """Why consumed messages were not deleted at the last attempt, or ""."""
 
-    def note(self, records: list[r.Record], now_ms: int, clock_ms: int = 0) -> list[r.Record]:
+    def note(
+        self,
+        records: list[r.Record],
+        now_ms: int,
+        clock_ms: int = 0,
+        parked: frozenset[str] = frozenset(),
+    ) -> list[r.Record]:
         """Return what is to be written with these records of a snapshot, which was cut just now.
 
         now_ms: by the clock as the term began. clock_ms: by the clock as it is; it may have been
-        corrected since, and the next term goes by it.
+        corrected since, and the next term goes by it. parked: queues of which nothing is noted:
+        their copies are still to come, and the next term may begin when they have just come.
         """
         self._new = None
         self._over = []
+        self._note_parked(parked)
         if self._keep_ms < 0:
             self._over = _over(marks_of(records))
             return []
         self._meet(now_ms)
         if not self._notes or self._since[-1] + self._keep_ms // NOTES <= now_ms:
-            marks = marks_of(records)
+            marks = _without(marks_of(records), parked)
             queues = list(_changes(self._marks, marks))
             ends = range(0, len(queues), QUEUES_PER_RECORD)
             time_ms = max(now_ms, clock_ms)
@@ -110,9 +118,7 @@ class Retention:
 
         parked: queues whose topics still get copies of what lies before. Called at each sweep.
         """
-        if parked != self._parked:
-            self._forget(parked | self._parked)
-            self._parked = parked
+        self._note_parked(parked)
         self._meet(now_ms)
         while self._notes and self._since[0] + self._keep_ms <= now_ms:
             self._since.pop(0)
@@ -163,13 +169,21 @@ class Retention:
             "trims_waiting": len(self._due),
         }
 
+    def _note_parked(self, parked: frozenset[str]) -> None:
+        if parked != self._parked:
+            self._forget(parked | self._parked)
+            self._parked = parked
+
     def _forget(self, parked: frozenset[str]) -> None:
         """Note these anew: what was consumed meanwhile, readers have yet to see on their topics."""
-        first = self._marks.first
         self._due = {lane: seq for lane, seq in self._due.items() if lane[0] not in parked}
-        for note in self._notes:
+        new: list[r.ConsumedRestored] = []
+        if self._new is not None:  # the snapshot with it is not durable yet
+            marks, new = self._new
+            self._new = _without(marks, parked), new
+        for note in [*self._notes, *new]:
             note.queues = [one for one in note.queues if one.name not in parked]
-        self._marks.first = {lane: seq for lane, seq in first.items() if lane[0] not in parked}
+        self._marks = _without(self._marks, parked)
 
     def _meet(self, now_ms: int) -> None:
         for note in self._notes[len(self._since) :]:
@@ -200,6 +214,12 @@ def marks_of(records: Iterable[r.Record]) -> TrimMarks:
             # A lane with many gaps comes in several records; its first message is in the first.
             marks.first.setdefault((record.queue, living[record.queue], record.lane), first)
     return marks
+
+
+def _without(marks: TrimMarks, names: frozenset[str]) -> TrimMarks:
+    first = {lane: seq for lane, seq in marks.first.items() if lane[0] not in names}
+    ended = {name: count for name, count in marks.ended.items() if name not in names}
+    return TrimMarks(first, ended)
 
 
 def _over(marks: TrimMarks) -> list[str]:

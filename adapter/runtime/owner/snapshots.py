@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 
 import structlog
 from msgspec import Struct
@@ -50,7 +50,7 @@ class EntryProgress:
     """Which entries of this term are copied for good: from offsets of the ledger to n."""
 
     def __init__(self) -> None:
-        self._samples: deque[Position] = deque(maxlen=SAMPLES_MAX)
+        self._samples: deque[Position] = deque()
         self.moved_n = NOTHING
         """Entries up to this n have their copies on their topics; 0: all before this term."""
 
@@ -59,6 +59,8 @@ class EntryProgress:
         samples = self._samples
         if not samples or durable.n > samples[-1].n or samples[-1].offset != durable.offset:
             samples.append(durable)
+            if len(samples) > SAMPLES_MAX:  # coarser, and none is lost that is needed next
+                self._samples = samples = deque(islice(samples, 0, None, 2))
         while samples and samples[0].offset <= copied.position:
             self.moved_n = samples.popleft().n
 

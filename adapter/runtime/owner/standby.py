@@ -66,19 +66,26 @@ class OwnerStandby:
         if self._follower is not None:
             self._follower.give_up()
 
+    def refuse(self, why: str) -> None:
+        """Follow no more, and take nothing over: the owner has failed."""
+        self._taking.refuse(why)
+        self.give_up()
+
     async def follow(self, follower: LedgerFollower) -> bool:
         """Follow until this process owns the ledger; False if that was given up.
 
-        Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
+        Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError; if the
+        owner has failed, LedgerUnavailable says why.
         """
         self._follower = follower
+        self._taking.check()
         if self._given_up:
             return False
         self._lifecycle.to(OwnerState.FOLLOWING)
         try:
             took_over = await self._follow(follower)
         except BaseException:
-            self._lifecycle.to(OwnerState.FAILED)
+            self._lifecycle.fail()
             raise
         if took_over:
             self._beat()

@@ -56,6 +56,8 @@ class TakeOvers:
         self.place = OwnerPlace(key=os.urandom(KEY_BYTES))
         """Where this process is reached, as its announcement says."""
         self._given_up = asyncio.Event()
+        self._refused = ""
+        """Why nothing is taken over any more, if not because it was told to stop."""
         self._replaying: asyncio.Future[Replayed] | None = None
         self._forgeries = Forgeries(name)
         self._notes: list[AuditNote] = []
@@ -89,9 +91,10 @@ class TakeOvers:
             instead_of=of_standby.owner,
             followed=of_standby.followed,
         )
+        self.check()
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         replayed = await self._wait_for(self._replaying)
-        self._notes.append(note_of(self._name, owner_id, replayed))
+        self._notes.append(note_of(self._name, replayed))
         return replayed
 
     def take_notes(self) -> list[AuditNote]:
@@ -137,6 +140,16 @@ class TakeOvers:
         self._parts.ledger.give_up()
         self._given_up.set()
 
+    def refuse(self, why: str) -> None:
+        """Take over no more, nor follow; who waits for it, or begins to, gets LedgerUnavailable."""
+        self._refused = why
+        self.give_up()
+
+    def check(self) -> None:
+        """Raise LedgerUnavailable if it is refused to take over."""
+        if self._refused:
+            raise LedgerUnavailable(self._refused)
+
     async def close(self) -> None:
         """Give up, and close the ledger and what reads pages: not while they are in use."""
         self.give_up()
@@ -158,6 +171,7 @@ class TakeOvers:
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         finally:
             told.cancel()
+        self.check()
         if work.done():
             return work.result()
         raise LedgerUnavailable(
@@ -172,11 +186,11 @@ def _hear(work: asyncio.Future[T]) -> None:
         work.exception()
 
 
-def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:
+def note_of(queue_manager: str, replayed: Replayed) -> AuditNote:
     """Say for the audit that a ledger was taken over: by whom, and from whom."""
     details = {
-        "owner": owner_id.hex(),
-        "owner_before": replayed.taken.last_owner.hex(),
+        "owner": replayed.owner.hex(),
+        "owner_before": replayed.replaced.hex(),
         "machine": processes.machine().hex(),
         "process": str(os.getpid()),
     }

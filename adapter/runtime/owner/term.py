@@ -9,25 +9,23 @@ the queue manager is, beyond whether it serves.
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final
 
 import structlog
 
 from adapter.core import inputs
-from adapter.core.contract.audit import AuditNote
+from adapter.core.contract.audit import KINDS, AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, is_between_units, waits
 from adapter.core.rules.objects.queues import statuses
 from adapter.host import memory
-from adapter.runtime.owner.clock import ManualClock
 from adapter.runtime.owner.figures import TermFigures
 from adapter.runtime.owner.housekeeping import SWEEP_S, Housekeeping, figures_of
 from adapter.runtime.owner.inquiries import Inquiries
@@ -35,10 +33,8 @@ from adapter.runtime.owner.loop import OwnerLoop
 from adapter.runtime.owner.paging import Paging
 from adapter.runtime.owner.parts import OwnerSettings, TermParts
 from adapter.runtime.owner.replay import Replayed, carry_over
+from adapter.runtime.owner.term_timer import TermTimer
 from adapter.storage.topics.port import Page
-
-TIMER_SLACK_S: Final = 0.002
-"""A timer that fires so much too late is left alone: rounding moves it by 1 ms each turn."""
 
 log = structlog.get_logger("mqk.owner")
 
@@ -50,7 +46,6 @@ class OwnerTerm:
         self._parts = parts
         self._owner_id = owner_id
         self._clock = parts.clock
-        self._is_by_hand = isinstance(parts.clock, ManualClock)
         self._calls = parts.calls
         self._moves = parts.moves
         self._serves = parts.serves
@@ -65,8 +60,8 @@ class OwnerTerm:
         self.housekeeping: Housekeeping | None = None
         self._paged_out = memory.Burst()
         self._sweeper: asyncio.TimerHandle | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_s: float | None = None
+        self._timer = TermTimer(loop, parts.clock, parts.calls, parts.serves)
+        self._unwritten: list[AuditNote] = []
         loop.take(inputs.Restarted())
         storage = parts.storage
         if storage is not None:
@@ -81,17 +76,20 @@ class OwnerTerm:
         if self.housekeeping is not None:
             self._sweep_later()
 
-    def carry_over(self, replayed: Replayed) -> None:
+    def carry_over(self, replayed: Replayed) -> list[AuditNote]:
         """End, and bring to the core of the next term what is not in the ledger.
 
-        Of a core that failed nothing is brought, as after a crash: it is half changed.
+        Of a core that failed nothing is brought, as after a crash: it is half changed. Returns what
+        was to be on record and is not: facts, which do not depend on what became of the entry.
         """
+        behind = self.loop.end(replayed.last_n_of.get(self._owner_id, 0))
+        unwritten = [*notes_in(behind.records), *self._unwritten]
         if self.loop.has_failed:
             log.warning("not carried over: messages that are not persistent", of=self.qm.name)
-            return
-        behind = self.loop.end(replayed.last_n_of.get(self._owner_id, 0))
+            return unwritten
         brought = carry_over(self.qm, replayed.qm, behind)
         log.info("carried over", queue_manager=self.qm.name, non_persistent_messages=brought)
+        return unwritten
 
     def let_go(self) -> None:
         """Write, read and promise nothing more."""
@@ -99,10 +97,10 @@ class OwnerTerm:
         self._stop_timers()
 
     def _stop_timers(self) -> None:
-        for timer in (self._timer, self._sweeper):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._sweeper = None
+        self._timer.stop()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        self._sweeper = None
         if self._paging is not None:
             self._paging.end()
 
@@ -126,33 +124,7 @@ class OwnerTerm:
 
     def tick(self) -> None:
         """Let core do what time has made due."""
-        self._timer_s = None
-        self.loop.take(inputs.Tick())
-        while self._is_by_hand and self._due_in_ms() <= 0:
-            self.loop.take(inputs.Tick())
-        self._arm()
-
-    def _due_in_ms(self) -> float:
-        due = self.qm.due.in_ms(self._clock.now_ms(), self._clock.elapsed_ms())
-        return math.inf if due is None else due
-
-    def _arm(self) -> None:
-        due_in_ms = self._due_in_ms()
-        if due_in_ms == math.inf or self._is_by_hand:
-            return
-        delay_s = max(0, due_in_ms) / 1000
-        due_s = self._calls.now_s() + delay_s
-        if self._timer_s is not None and self._timer_s <= due_s + TIMER_SLACK_S:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_s = due_s
-        self._timer = self._calls.later("the owner's timer", delay_s, self._tick_if_serving)
-
-    def _tick_if_serving(self) -> None:
-        self._timer_s = None
-        if self._parts.serves():
-            self.tick()
+        self._timer.tick()
 
     def _sweep_later(self) -> None:
         self._sweeper = self._calls.later("the owner's housekeeping", SWEEP_S, self._sweep)
@@ -225,9 +197,17 @@ class OwnerTerm:
         if parked != self.qm.parked:
             self.loop.take(inputs.MoversReported(parked))
 
+    def beat(self, notes: list[AuditNote]) -> None:
+        """Show that the owner lives, and look at sessions that have expired. notes: see below."""
+        self.loop.take(inputs.Tick())
+        self.note_audit(notes)
+        self.loop.heartbeat()
+
     def note_audit(self, notes: list[AuditNote]) -> None:
-        """Take in what is to be on record."""
-        if notes:
+        """Take in what is to be on record; what is not in the ledger then, the next term writes."""
+        if self.loop.has_failed:
+            self._unwritten += notes
+        elif notes:
             self.loop.take(inputs.Audited(notes))
 
     async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
@@ -313,7 +293,7 @@ class OwnerTerm:
         self._turn_of_loop()
         self._moves.note()
         if self._serves():
-            self._arm()
+            self._timer.arm()
 
     def _want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page for the loop; what core has at hand comes behind what others have sent."""
@@ -322,6 +302,15 @@ class OwnerTerm:
             self._calls.soon(self._calls.watch("a look at what is at hand", look))
         elif self._paging is not None:
             self._paging.want(needed, incarnation, count)
+
+
+def notes_in(records: Iterable[Record]) -> list[AuditNote]:
+    """Return the notes of the audit that these records are of."""
+    return [
+        AuditNote(one.kind, one.name, one.details)
+        for one in records
+        if isinstance(one, EventRaised) and one.kind in KINDS
+    ]
 
 
 def _nothing() -> None:

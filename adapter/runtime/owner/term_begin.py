@@ -18,14 +18,12 @@ class NotBegunError(LedgerUnreadableError):
 def begin_term(
     parts: TermParts,
     settings: OwnerSettings,
-    owner_id: bytes,
     replayed: Replayed,
     old: OwnerTerm | None,
 ) -> OwnerTerm:
     """Begin a term with what the ledger says, and what the old one brings. Raises NotBegunError."""
-    if old is not None:
-        old.carry_over(replayed)
-    term = OwnerTerm(parts, owner_id, replayed)
+    unwritten = old.carry_over(replayed) if old is not None else []
+    term = OwnerTerm(parts, replayed.owner, replayed)
     term.begin(settings)
     if old is not None:  # the next look at the directory comes later
         known = old.qm.known_queue_managers, old.qm.known_computers
@@ -36,4 +34,5 @@ def begin_term(
             f"{parts.failures.last}. Nothing in the ledger is lost: start another release of mqk, "
             "and report this"
         )
+    term.note_audit(unwritten)
     return term

@@ -16,11 +16,12 @@ class ForgedReports:
     def __init__(self, on_forged: Callable[[Forged], object]) -> None:
         self.count = 0
         self._on_forged = on_forged
-        self._through = -1
+        self.through = -1
+        """The last offset that was reported: a scan leaves out what it meets up to there."""
 
     def report(self, found: Forged | None) -> None:
-        """Report forged records, but for those that were reported before."""
-        if found is not None and found.last > self._through:
-            self._through = found.last
+        """Report forged records, all of them behind those that were reported before."""
+        if found is not None:
+            self.through = found.last
             self.count += found.records
             self._on_forged(found)

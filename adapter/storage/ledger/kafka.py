@@ -423,7 +423,7 @@ class KafkaLedger:
         if ready is None:
             ready = ReadyClients(self._settings)
         with ready.source as source:
-            scan = Scan(self._settings.topic, after, self._seals)
+            scan = Scan(self._settings.topic, after, self._seals, self._forged.through)
             try:
                 ready.find()
                 writer = LedgerWriter(

@@ -198,7 +198,7 @@ class MemoryLedger:
         log = self.log
         if log.unavailable:
             raise port.LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
-        scan = Scan(log.topic, after, self._seals)
+        scan = Scan(log.topic, after, self._seals, self._forged.through)
         scan.check_bounds(log.first, log.end)
         self._replay(scan, log.end, replay)
         scan.require_confirmed(self._confirmed)

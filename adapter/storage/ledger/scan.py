@@ -65,9 +65,16 @@ class Scan:
     """The state of one pass over a log: where it is, what is valid, what it has met."""
 
     def __init__(
-        self, topic: str, position: port.Position | None = None, seals: Seals | None = None
+        self,
+        topic: str,
+        position: port.Position | None = None,
+        seals: Seals | None = None,
+        forged_through: int = -1,
     ) -> None:
-        """seals: of the ledger's keys; None: a sealed ledger is refused."""
+        """seals: of the ledger's keys; None: a sealed ledger is refused. forged_through: forged
+        records up to this offset are known, and are left out of `forged`.
+        """
+        self._forged_through = forged_through
         self._topic = topic
         self._unconfirmed = position
         self.next_offset = 0 if position is None else position.offset
@@ -95,7 +102,7 @@ class Scan:
         except NewerVersion as newer:
             raise port.LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
-        if verdict is Verdict.FORGED:
+        if verdict is Verdict.FORGED and offset > self._forged_through:
             self.forged = port.join_forged(self.forged, port.Forged(offset, offset))
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0

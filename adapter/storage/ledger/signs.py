@@ -8,9 +8,14 @@ before them. Among them may be what a deposed owner wrote late. So each owner th
 supposed to have been in force before, and none of them. What is written late is little; so it is
 known who is in force if there is only one supposition that leaves no more than that unexplained.
 Else more records are looked at. The first record of a ledger counts, trimmed or not.
+
+In a sealed ledger only genuine seals say anything, and another writer may put any number of records
+behind the last one. So with keys it is genuine records that are bounded, and not records: until a
+seal is found the search goes back, to the beginning of the ledger, and keeps nothing of what a
+forger wrote. Without any seal the ledger is not sealed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -19,7 +24,8 @@ from adapter.storage.ledger.port import LastRecord, LedgerMismatch
 from adapter.storage.ledger.seals import Seals
 
 WINDOWS = (16, 256, 16_384)
-"""How many of the last records are looked at, until one among them is a sign."""
+"""How many of the last records are looked at, until one among them is a sign; with keys, as many
+more at a time as the last one says."""
 LATE_ENTRIES_MAX = 8
 """As many as two owners keep in flight: so many of the last records may be late."""
 ANNOUNCEMENT_RECORDS_MAX = 262_144
@@ -81,21 +87,64 @@ def find_last_record(
     LedgerMismatch for what a later mqk wrote: this one must not take over from it.
     """
     seals = seals or Seals("")
-    suppositions: list[Supposition] = []
-    for window in WINDOWS:
-        start = max(first, end - window)
-        found = _decode(topic, read(start, end), seals)
-        if start == first:
+    has_keys = bool(seals.ids())
+    found: list[Sign] = []
+    until, has_left_out = end, False
+    for start in _starts(first, end, goes_on=has_keys):
+        more = _decode(topic, read(start, until), seals)
+        until = start
+        if not has_keys or end - start <= WINDOWS[-1] or _has_seal(more):
+            found = _without_forged([*more, *found]) if has_keys else more + found
+        else:
+            has_left_out = True  # forged, or of a ledger that is not sealed: the last ones will do
+        if start == first and (not has_left_out or all(one.is_sealed for one in found)):
             return _sign_of(_suppose(found, _owner_before_all(found)))
-        suppositions = [_suppose(found, owner) for owner in _owners_before(found)]
-        possible = [
-            one
-            for one in suppositions
-            if one.unexplained <= LATE_ENTRIES_MAX and (one.was_sealed or not seals.ids())
-        ]
+        if has_keys and not _has_seal(found):
+            continue
+        possible = [one for one in _suppositions(found) if one.unexplained <= LATE_ENTRIES_MAX]
         if possible and all(one.sign == possible[0].sign for one in possible):
             return _sign_of(possible[0])
-    return _sign_of(min(suppositions, key=lambda one: one.unexplained))
+        if len(found) >= WINDOWS[-1]:
+            break
+    return _sign_of(min(_suppositions(found), key=lambda one: one.unexplained))
+
+
+def _starts(first: int, end: int, *, goes_on: bool) -> Iterator[int]:
+    """Say from where on to look, further and further back. goes_on: as far as the first record."""
+    for window in WINDOWS:
+        yield max(first, end - window)
+        if end - window <= first:
+            return
+    if goes_on:
+        yield from range(end - 2 * WINDOWS[-1], first, -WINDOWS[-1])
+        yield first
+
+
+def _has_seal(found: Sequence[Sign]) -> bool:
+    return any(one.is_sealed and one.envelope is not None for one in found)
+
+
+def _without_forged(found: Sequence[Sign]) -> list[Sign]:
+    """Leave out what has no seal in a sealed ledger: from the first genuine seal on until a change
+    may have ended the sealing, and before that seal, where it is older, or forged.
+    """
+    kept: list[Sign] = []
+    was_sealed = is_sealed = False
+    for one in found:
+        if one.is_sealed and one.envelope is not None:
+            is_change = one.envelope.kind == envelopes.OWNER_CHANGED
+            if not was_sealed:
+                kept = []
+            if is_change or not was_sealed:  # an entry behind the end of the sealing is late
+                is_sealed = not is_change or one.envelope.next_key != envelopes.NO_KEY
+            was_sealed = True
+        if one.is_sealed or not is_sealed:
+            kept.append(one)
+    return kept
+
+
+def _suppositions(found: Sequence[Sign]) -> list[Supposition]:
+    return [_suppose(found, owner) for owner in _owners_before(found)]
 
 
 def _sign_of(supposed: Supposition) -> LastRecord | None:

@@ -85,8 +85,11 @@ class Validity:
             envelope = decode(first)
         except CorruptRecord:
             return validity
+        if envelope.is_probe:
+            return validity
         if envelope.kind == ENTRY:
             validity.owner, validity.next_n = envelope.owner, envelope.n
+            validity.next_part = envelope.part  # of a long entry only the last part may be left
         else:
             validity.owner = envelope.replaces or NOBODY
         one = seal_of(first)
@@ -235,7 +238,10 @@ def _read(value: bytes | None) -> Envelope | None:
 
 
 class Assembly:
-    """Puts the parts of long entries together, from records that have been judged in order."""
+    """Puts the parts of long entries together, from records that have been judged in order.
+
+    An entry whose first parts were deleted has no payload.
+    """
 
     __slots__ = ("_parts",)
 
@@ -248,6 +254,8 @@ class Assembly:
             self._parts = []
         if envelope is None or verdict not in (Verdict.VALID, Verdict.PART):
             return None
+        if len(self._parts) != envelope.part:
+            return None  # its first parts were deleted, and nothing else is collected
         if verdict is Verdict.PART:
             self._parts.append(envelope.payload)
             return None

@@ -3,10 +3,15 @@
 import pytest
 
 from adapter.cli.verify import Observation, Verifier
+from adapter.core import dispatch
 from adapter.core.contract import records as r
+from adapter.core.model.manager import QueueManager
 from adapter.storage.format import entries
 from adapter.storage.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.storage.ledger.memory import MemoryLedger, MemoryLog
 from adapter.storage.ledger.port import Raw
+from adapter.storage.ledger.signs import probe
+from adapter.storage.ledger.snapshots import Snapshot
 from tests.support.core import client_on
 
 OWNER = bytes(range(16))
@@ -111,3 +116,52 @@ def test_messages_are_numbered_densely() -> None:
     assert [one.text for one in told if one.anomaly] == [
         f"a message on Q, lane {units[1].puts[0].lane}, has seq 3, and 2 comes next"
     ]
+
+
+def trimmed(part_bytes: int, *payloads: bytes) -> tuple[Verifier, list[Raw]]:
+    """A ledger that was trimmed up to its first entry, of which a snapshot has the state."""
+    log = MemoryLog("mq.QM.ledger")
+    ledger = MemoryLedger(log, part_bytes=part_bytes)
+    ledger.take_over(OWNER, "who", lambda _entry: None)
+    ledger.append(entries.encode([DEFINED]))
+    snapshot_at = ledger.durable()
+    ledger.trim(snapshot_at.offset)
+    for payload in payloads:
+        ledger.append(payload)
+    core = QueueManager("QM", bytes(16))
+    snapshot = Snapshot(snapshot_at, snapshot_at.n, [entries.encode(list(dispatch.snapshot(core)))])
+    found = log.read(log.first, log.end)
+    raws = [Raw(at, one.time_ms, one.value) for at, one in enumerate(found, log.first)]
+    return Verifier("QM", snapshot), raws
+
+
+@pytest.mark.parametrize("part_bytes", [5, 1_000])
+def test_a_ledger_that_was_trimmed_up_to_a_long_entry_is_verified(part_bytes: int) -> None:
+    """Only the last part of that entry is left."""
+    verifier, raws = trimmed(
+        part_bytes, entries.encode([]), b"\x01 no entry", entries.encode([CHANGED])
+    )
+    told = [one.text for raw in raws for one in verifier.take(raw)] + verifier.finish()
+    assert len(told) == verifier.anomalies == 2
+    assert "unreadable" in str(told[0])
+    assert "does not fit" in str(told[1])
+    assert verifier.entries == 4
+
+
+def test_a_ledger_of_which_nothing_counts_is_an_anomaly() -> None:
+    verifier, raws = trimmed(1_000)
+    assert [verifier.take(raw) for raw in raws] == [[]]
+    assert verifier.finish() == []
+    verifier, raws = trimmed(1_000)
+    assert not any(one.anomaly for one in verifier.take(Raw(raws[0].offset, 0, probe(OTHER))))
+    (said,) = verifier.finish()
+    assert said.anomaly
+    assert verifier.anomalies == 1
+
+
+def test_the_end_of_an_entry_for_which_no_snapshot_stands_is_an_anomaly() -> None:
+    verifier, raws = trimmed(5, entries.encode([DEFINED]))
+    late = raws[-1]
+    (said,) = verifier.take(late)
+    assert said.anomaly
+    assert "whose beginning was deleted" in said.text

@@ -115,3 +115,31 @@ def test_what_a_protocol_raises_costs_its_connection_alone() -> None:
         runner.run(main())
     assert lost.is_set()
     assert heard == []
+
+
+def test_work_that_cannot_be_begun_has_failed_as_any_other() -> None:
+    async def main(*, begins: bool) -> tuple[list[str], list[str]]:
+        heard: list[str] = []
+        done: list[str] = []
+        loop = asyncio.get_running_loop()
+        if not begins:
+            full = RuntimeError("can't start new thread")
+            loop.run_in_executor = raising_any(full)  # type: ignore[method-assign, assignment]
+
+        def take(future: asyncio.Future[object]) -> None:
+            done.append(repr(future.exception()))
+
+        future = watched.in_thread("work", raising(ValueError("x")), take, heard.append)
+        await asyncio.wait({future}, timeout=WAIT_S)
+        await asyncio.sleep(0)
+        return done, heard
+
+    assert asyncio.run(main(begins=True)) == (["ValueError('x')"], [])
+    assert asyncio.run(main(begins=False)) == (['RuntimeError("can\'t start new thread")'], [])
+
+
+def raising_any(problem: Exception) -> Callable[..., object]:
+    def run(*_: object) -> object:
+        raise problem
+
+    return run

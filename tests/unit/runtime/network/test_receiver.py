@@ -210,7 +210,15 @@ def test_nothing_of_a_topic_that_was_made_again_is_deleted() -> None:
     for topic in ("mq.QM1.in", "mq.QM1.in.QM2"):
         network.writer().append(topic, [plain(b"x")] * 3)
     here = network.topics["mq.QM1.in.QM2"].identity
-    receiving.trim({("mq.QM1.in", old): 2, ("mq.QM1.in.QM2", here): 2, ("mq.gone", old): 1})
+    offsets = {("mq.QM1.in", old): 2, ("mq.QM1.in.QM2", here): 2, ("mq.gone", old): 1}
+    tried: list[bool] = []
+    network.is_away = True
+    receiving.trim(offsets, tried.append)
     receiving._obey()
+    assert tried == [False]
+    network.is_away = False
+    receiving.trim(offsets, tried.append)
+    receiving._obey()
+    assert tried == [False, True]
     assert network.bounds("mq.QM1.in") == (0, 3)
     assert network.bounds("mq.QM1.in.QM2") == (2, 3)

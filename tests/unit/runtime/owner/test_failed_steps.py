@@ -38,6 +38,7 @@ from tests.support.examples import examples
 from tests.unit.runtime.owner.test_owner import Bench, depth, put, run, until
 
 RUNS = 12
+NO_CLIENT = (b"", "")
 WORK = 30
 """Commands of a run."""
 
@@ -342,24 +343,24 @@ def steps_of(told: list[FailedStep]) -> FailedSteps:
 
 def test_a_page_that_fails_twice_is_missing() -> None:
     told: list[FailedStep] = []
-    steps, qm = steps_of(told), QueueManager("QM1", bytes(16))
+    steps = steps_of(told)
     page = inputs.PageLoaded(PageNeeded("Q", 0, 7), 1, 8, [])
     for _ in range(2):
-        assert steps.instead(qm, page) is page
-        steps.failed(qm, page, KeyError("Q"))
-    assert steps.instead(qm, page) == inputs.PageMissing(page.needed, 1)
+        assert steps.instead(NO_CLIENT, page) is page
+        steps.failed(NO_CLIENT, page, KeyError("Q"))
+    assert steps.instead(NO_CLIENT, page) == inputs.PageMissing(page.needed, 1)
     assert [one.is_hopeless for one in told] == [False, False]
 
 
 def test_what_fails_now_and_then_is_not_hopeless_and_memory_is_bounded() -> None:
     told: list[FailedStep] = []
-    steps, qm = steps_of(told), QueueManager("QM1", bytes(16))
+    steps = steps_of(told)
     for _ in range(20):
-        steps.failed(qm, inputs.Tick(), KeyError("Q"))
+        steps.failed(NO_CLIENT, inputs.Tick(), KeyError("Q"))
         told.extend([told[-1]] * int(INPUT_FAILURES_WITHIN_S / 100))
     assert not any(one.is_hopeless for one in told)
     for offset in range(2 * KNOWN_MAX):
-        steps.failed(qm, given(offset), KeyError("Q"))
+        steps.failed(NO_CLIENT, given(offset), KeyError("Q"))
     assert len(steps._known) == KNOWN_MAX
 
 

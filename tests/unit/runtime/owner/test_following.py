@@ -25,6 +25,7 @@ from adapter.runtime.owner.following import (
 from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.runtime.owner.owner import Owner
 from adapter.runtime.owner.owner_signs import LinkEvidence, OwnerSigns
+from adapter.runtime.owner.replay import RANDOM_BYTES
 from adapter.runtime.owner.snapshots import SnapshotCut, publish
 from adapter.storage.format import entries
 from adapter.storage.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
@@ -143,7 +144,7 @@ def test_an_owner_of_this_machine_is_replaced_as_soon_as_its_process_has_ended()
     running.stdout.readline()
     mark = processes.machine() + processes.process(running.pid)
     log = MemoryLog()
-    owned(log, os.urandom(liveness.RANDOM_BYTES) + mark, entries.encode([]))
+    owned(log, os.urandom(RANDOM_BYTES) + mark, entries.encode([]))
     standby = Standby(log)
     found: list[Vacancy | None] = []
     following = threading.Thread(target=lambda: found.append(standby.follower.follow()))

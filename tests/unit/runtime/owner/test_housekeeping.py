@@ -19,6 +19,7 @@ from adapter.runtime.owner import housekeeping
 from adapter.runtime.owner.client_sink import ClientSink
 from adapter.runtime.owner.clock import ManualClock
 from adapter.runtime.owner.housekeeping import (
+    NOT_ANNOUNCED,
     NOT_DELETED,
     NOT_LOOKED_AT,
     NOT_TRIMMED,
@@ -181,18 +182,24 @@ def test_who_owns_the_ledger_is_in_it_behind_each_snapshot() -> None:
     ident = owner.ledger.durable().owner
     said = MemoryLedger(place.log).announcement_of(ident)
     assert said
-    for snapshots in range(1, 5):
+    for _ in range(4):
+        snapshots, first = owner.keeping.snapshots, place.log.first
         put(client, 8)
         place.all_copied()
         place.log.unwritable = "a test says so"
-        sweep(owner, 3)
-        first = place.log.first
-        assert owner.keeping.snapshots == snapshots - 1
+        sweep(owner, 6)
+        assert owner.keeping.snapshots == snapshots + 1, "what is written is written"
+        assert owner.keeping.snapshot_failures == 0
+        assert list(owner.keeping.undone) == [NOT_ANNOUNCED]
+        assert place.log.first == first
+        records = len(place.snapshots.records)
+        sweep(owner, PAUSE_SWEEPS)
+        assert len(place.snapshots.records) == records, "and is not written again"
         place.log.unwritable = ""
         put(client, 8)
         place.all_copied()
-        sweep(owner, PAUSE_SWEEPS + 4)  # it is tried again after a pause
-        assert owner.keeping.snapshots == snapshots
+        sweep(owner, 2 * PAUSE_SWEEPS + 4)  # it is tried again after a pause
+        assert not owner.keeping.undone
         assert place.log.first > first
         assert MemoryLedger(place.log).announcement_of(ident) == said
 

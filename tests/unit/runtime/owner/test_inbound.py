@@ -34,6 +34,8 @@ class Reader:
         self.begun: list[tuple[int, dict[str, tuple[str, int]]]] = []
         self.taken: list[tuple[int, str, int]] = []
         self.trimmed: list[dict[tuple[str, str], int]] = []
+        self.answers = [True] * 1_000
+        """Whether deletions succeed; behind them none is answered."""
 
     def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:
         self.begun.append((term, dict(positions)))
@@ -41,8 +43,10 @@ class Reader:
     def note_taken(self, term: int, topic: str, size: int) -> None:
         self.taken.append((term, topic, size))
 
-    def trim(self, offsets: Mapping[tuple[str, str], int]) -> None:
+    def trim(self, offsets: Mapping[tuple[str, str], int], tried: Callable[[bool], object]) -> None:
         self.trimmed.append(dict(offsets))
+        if self.answers:
+            tried(self.answers.pop(0))
 
 
 class Term:
@@ -200,6 +204,31 @@ def test_what_was_received_is_deleted_once_it_is_durable() -> None:
         site.term.place(2, "made again")
         await settle()
         assert site.reader.trimmed[-1] == {(TOPIC, "made again"): 2}, "it is another topic"
+
+    run(test)
+
+
+def test_a_deletion_that_failed_is_tried_again() -> None:
+    """By what is left its sender would say, for ever, that nothing is received."""
+
+    async def test(site: Site) -> None:
+        site.reader.answers = [False, False, True]
+        term = site.term
+        assert term is not None
+        term.loop.appends.durable_n = 1
+        await settle()
+        assert site.reader.trimmed == [{(TOPIC, "id"): 5}] * 3
+        assert site.reader.answers == [], "and not when it has succeeded"
+        term.place(6)
+        await settle()
+        term.place(7)
+        await settle()
+        assert site.reader.trimmed[3:] == [{(TOPIC, "id"): 6}], "one at a time"
+        site.term = Term(offset=8)
+        site.term.loop.appends.durable_n = 1
+        site.reader.answers = [True] * 9
+        await settle()
+        assert site.reader.trimmed[4:] == [{(TOPIC, "id"): 8}]
 
     run(test)
 

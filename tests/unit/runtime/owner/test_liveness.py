@@ -5,12 +5,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from adapter.core import inputs
 from adapter.core.dispatch import step
 from adapter.core.model.manager import QueueManager
+from adapter.host import launch
 from adapter.runtime.owner import liveness, processes
 from adapter.runtime.owner.clock import Clock, ManualClock
 from adapter.runtime.owner.liveness import OwnedElsewhereError, check_free, has_stopped, is_gone
@@ -227,6 +232,32 @@ def test_a_process_that_is_hidden_has_not_ended(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
     (tmp_path / "1/stat").write_text("1 (init) S 0 " + "0 " * 40)
     assert is_gone(hidden, tmp_path)
+
+
+NAMES = st.binary(min_size=1, max_size=15).filter(lambda name: b"\0" not in name)
+
+
+@given(name=NAMES)
+@example(name="prüfungsläufüb".encode()[:15])
+@example(name=b") Z 7 7 (")
+def test_names_of_other_processes_decide_nothing(name: bytes) -> None:
+    """A process chooses its name; Linux cuts it after 15 bytes, within a letter too."""
+    with TemporaryDirectory() as folder:
+        proc = Path(folder)
+        for below in ("sys/kernel/random", "self/ns", "1", "7"):
+            (proc / below).mkdir(parents=True)
+        (proc / "sys/kernel/random/boot_id").write_text("boot")
+        (proc / "self/ns/pid").symlink_to("pid:[4026531836]")
+        (proc / "1/stat").write_text("1 (init) S 0 " + "0 " * 40)
+        (proc / "7/stat").write_bytes(b"7 (" + name + b") S 1 7 " + b"5 " * 40)
+        dead = bytes(8) + processes.machine(proc) + b"mark"
+        assert is_gone(dead, proc)
+        alive = bytes(8) + processes.machine(proc) + processes.process(7, proc)
+        assert not is_gone(alive, proc)
+        assert list(processes.children(1, proc)) == [7]
+        with patch.object(launch, "PROCESSES", proc):
+            assert launch.has_living(7)
+            assert not launch.has_living(8)
 
 
 def test_a_system_that_tells_nothing_of_its_processes(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Snapshots of the owner: progress from offsets to n, parts of bounded size, state for state."""
 
+import pytest
+
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.runtime.owner.snapshots import PART_BYTES, EntryProgress, parts_of
+from adapter.runtime.owner.snapshots import PART_BYTES, SAMPLES_MAX, EntryProgress, parts_of
 from adapter.runtime.owner.storage import NOTHING, CopyStatus
 from adapter.storage.format import entries
 from adapter.storage.ledger.port import Position
@@ -87,3 +89,14 @@ def test_a_snapshot_says_what_the_ledger_said() -> None:
     found = state(restored)
     assert found["queues"] == expected["queues"]
     assert found["sessions"] == expected["sessions"]
+
+
+@pytest.mark.parametrize("behind", [10, SAMPLES_MAX - 1, SAMPLES_MAX + 1, 3 * SAMPLES_MAX])
+def test_however_far_movers_are_behind_progress_counts(behind: int) -> None:
+    """Coarser, when there are more samples than are kept."""
+    progress, looks = EntryProgress(), 5 * SAMPLES_MAX
+    for look in range(looks):
+        progress.note(Position(1_000 + look, OWNER, look), CopyStatus(1_000 + look - behind, 0))
+        assert progress.moved_n <= max(look - behind, NOTHING)
+    assert progress.moved_n >= (looks - 1 - behind) * 0.99
+    assert len(progress._samples) <= SAMPLES_MAX

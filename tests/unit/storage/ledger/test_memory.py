@@ -1,9 +1,13 @@
 """What the named faults of the ledger in memory do, and when its reports come."""
 
+from random import Random
+
 import pytest
 
 from adapter.storage.ledger.memory import FAULTS, MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.storage.ledger.port import Entry, LedgerClosed, LedgerUnavailable
+from adapter.storage.ledger.port import Entry, Forged, LedgerClosed, LedgerUnavailable
+from adapter.storage.ledger.seals import keys_of
+from tests.support.examples import examples
 
 OWNERS = [bytes([letter]) * 16 for letter in b"ABCDEFGH"]
 
@@ -193,3 +197,26 @@ def test_an_unknown_fault_is_refused(log: MemoryLog) -> None:
     with pytest.raises(ValueError, match=r"they are .*hole"):
         log.arm("no such fault")
     assert set(FAULTS) >= {"hole", "rival owner", "duplicate"}
+
+
+@pytest.mark.parametrize("seed", range(examples(40)))
+def test_each_forged_record_is_reported_once_however_often_the_ledger_is_read(seed: int) -> None:
+    """Within a term as the owner meets them, and by take-overs, which read all again."""
+    random = Random(seed)
+    log = MemoryLog("mq.QM.ledger")
+    ledger = MemoryLedger(log, keys=keys_of([b"k" * 32]))
+    found: list[Forged] = []
+    ledger.on_forged = found.append
+    written: list[int] = []
+    for number in range(20):
+        ledger.take_over(bytes([1 + number]) * 16, "who", lambda _entry: None, again=number > 0)
+        for _ in range(random.randrange(4)):
+            written += [log.write(b"forged") for _ in range(random.randrange(3))]
+            ledger.append(b"entry")
+        ledger.close()
+        written += [log.write(b"forged") for _ in range(random.randrange(3))]
+    ledger.take_over(bytes([99]) * 16, "who", lambda _entry: None, again=True)
+    assert ledger.statistics()["forged"] == len(written)
+    assert sum(one.records for one in found) == len(written)
+    for one in found:
+        assert one.records == sum(one.first <= at <= one.last for at in written)

@@ -11,11 +11,15 @@ from adapter.storage.ledger.envelope import (
     OWNER_CHANGED,
     Envelope,
     NewerVersion,
+    decode,
     encode,
     encode_change,
     encode_entry,
 )
+from adapter.storage.ledger.port import Position
+from adapter.storage.ledger.scan import Scan
 from adapter.storage.ledger.validity import Assembly, Validity, Verdict
+from tests.support.examples import examples
 
 A, B, C = (bytes([letter]) * 16 for letter in b"ABC")
 
@@ -163,6 +167,59 @@ def test_a_trimmed_log_that_begins_with_a_change() -> None:
     validity = Validity.of_trimmed(change)
     assert validity.judge_value(change)[0] is Verdict.OWNER_CHANGED
     assert validity.judge_value(encode(ENTRY, B, 1, b""))[0] is Verdict.VALID
+
+
+def written(random: Random) -> list[bytes]:
+    """A log of some owners, entries of some parts, and what failures leave between them."""
+    log: list[bytes] = []
+    owners = [A, B, C]
+    for before, owner in zip([b"", *owners], owners, strict=False):
+        log.append(encode_change(owner, before, b"who"))
+        for n in range(1, random.randint(2, 5)):
+            log += encode_entry(owner, n, b"x" * random.randrange(7), part_bytes=2)
+            log += random.choices([b"text", *log], k=random.choice([0, 0, 1, 2]))
+    return log
+
+
+def judge_all(validity: Validity, log: list[bytes]) -> list[tuple[Verdict, bytes | None]]:
+    """Judge the records of a log, and put entries together."""
+    assembly, found = Assembly(), []
+    for value in log:
+        verdict, envelope = validity.judge_value(value)
+        found.append((verdict, assembly.take(verdict, envelope)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(examples(100)))
+def test_wherever_reading_begins_the_rest_is_the_same(seed: int) -> None:
+    """At a position, within an entry, and at the first record of a log that was trimmed."""
+    log = written(Random(seed))
+    whole = judge_all(Validity(), log)
+    for at, (verdict, _) in enumerate(whole):
+        record = decode(log[at]) if log[at] != b"text" else None
+        if record is None or verdict not in (Verdict.VALID, Verdict.PART, Verdict.OWNER_CHANGED):
+            continue
+        trimmed = judge_all(Validity.of_trimmed(log[at]), log[at:])
+        end = next(
+            (at + 1 + n for n, one in enumerate(whole[at:]) if one[0] is Verdict.VALID), len(log)
+        )
+        assert [one for one, _ in trimmed] == [one for one, _ in whole[at:]]
+        assert trimmed[end - at :] == whole[end:]
+        if record.part:
+            assert not any(payload for _, payload in trimmed[: end - at]), "only a part is left"
+        if verdict is Verdict.PART:
+            resumed = Validity.at(record.owner, record.n - 1, record.part + 1)
+        else:
+            resumed = Validity.at(record.owner, record.n)
+        assert [resumed.judge_value(value)[0] for value in log[at + 1 :]] == [
+            one for one, _ in whole[at + 1 :]
+        ]
+        if verdict is Verdict.VALID:
+            scan = Scan("t", Position(at, record.owner, record.n))
+            read = [scan.take(n, 0, value) for n, value in enumerate(log[at:], at)][1:]
+            assert [one and one.payload for one in read] == [
+                payload if one is Verdict.VALID else None for one, payload in whole[at + 1 :]
+            ]
 
 
 def test_bytes_that_are_no_record_change_nothing() -> None:

@@ -261,18 +261,13 @@ def register(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Make a schema the latest version of a subject."""
     sent = sent_schema(asked)
     numbers = max(sent.version or 0, 0), max(sent.id or 0, 0)
-    given = registry.change(
-        lambda known: rules.register(known, asked.subject, sent.schema, *numbers)
-    )
-    return {"id": given}
+    return {"id": registry.register(asked.subject, sent.schema, *numbers)}
 
 
 def lookup(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say which version of a subject a schema is."""
     text, deleted = sent_schema(asked).schema, asked.flag("deleted")
-    return shown(
-        registry.ask(lambda known: rules.lookup(known, asked.subject, text, deleted=deleted))
-    )
+    return shown(registry.find(asked.subject, text, deleted=deleted))
 
 
 def delete_subject(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -291,8 +286,7 @@ def delete_version(registry: TopicRegistry, asked: ApiRequest) -> Any:
 def check_one(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema goes together with one version."""
     text, wanted = sent_schema(asked).schema, asked.parts.get("version", LATEST)
-    found = registry.ask(lambda known: rules.against(known, asked.subject, text, wanted))
-    return judgement(found, asked)
+    return judgement(registry.check(asked.subject, text, wanted), asked)
 
 
 def check_all(registry: TopicRegistry, asked: ApiRequest) -> Any:

@@ -167,8 +167,8 @@ def problems(
         key = _key(text)
         backward = rule.backward and not pairs.has(new_key, key)
         forward = rule.forward and not pairs.has(key, new_key)
-        if not (backward or forward):
-            continue
+        if key == new_key or not (backward or forward):
+            continue  # whatever its aliases are, a schema reads itself
         new = new or _parsed(schema, effort)
         old = _parsed(text, effort)
         if backward:
@@ -196,7 +196,8 @@ def _key(text: str) -> bytes:
 
 def unreadable(reader: Schema, writer: Schema) -> list[str]:
     """Say why a reader cannot read all that a writer may write; [] if it can."""
-    return compatibility.unreadable(reader, writer)
+    is_same = bool(reader.to_json() == writer.to_json())
+    return [] if is_same else compatibility.unreadable(reader, writer)
 
 
 def _plain(node: Any) -> Any:

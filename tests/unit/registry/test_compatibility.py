@@ -58,7 +58,7 @@ def test_what_is_parsed_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_was_found_compatible_costs_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = JudgedPairs(most=2)
-    earlier = [(1, record(3))]
+    earlier = [(1, record(3) + " ")]
     assert avro_schema.problems("FULL", record(2), earlier, judged)
     assert avro_schema.problems("FULL", record(3), earlier, judged) == []
     monkeypatch.setattr(compatibility, "STEPS_OF_ALL_MAX", 0)
@@ -173,4 +173,6 @@ RECORDS = st.builds(
 def test_what_is_found_readable_is_read(writer: dict[str, Any], reader: dict[str, Any]) -> None:
     """Whatever aliases there are: one judge says so, and another one reads."""
     first, second = (avro_schema.parse(json.dumps(one)) for one in (reader, writer))
+    assert avro_schema.unreadable(second, second) == []
+    assert avro_schema.problems("FULL", json.dumps(writer), [(1, json.dumps(writer))]) == []
     assert (compatibility.unreadable(first, second) == []) == _resolves(writer, reader)

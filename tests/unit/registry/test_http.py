@@ -3,12 +3,18 @@
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from adapter.errors import InvalidSchema, RegistryNotAvailable, StartError
+from adapter.errors import (
+    InvalidSchema,
+    RegistryNotAvailable,
+    SchemaError,
+    SchemaNotFound,
+    StartError,
+)
 from adapter.registry import api, codes, compatibility, topic
 from adapter.registry import http as module
 from adapter.registry.http import RegistryServer
@@ -379,4 +385,52 @@ def test_every_answer_that_refuses_has_a_code_of_the_api(
         with pytest.raises(InvalidSchema) as caught:
             asked.register("s", '"long"')
         assert caught.value.code == codes.INVALID_SCHEMA
+    rest.close()
+
+
+def test_no_cache_answers_for_the_registry(url: str, registry: TopicRegistry) -> None:
+    """What another program has deleted is not there, and is registered again."""
+    rest = RestRegistry(url)
+    text = '"int"'
+    for permanent in (False, True):
+        first = rest.register("s", text)
+        assert rest.lookup("s", text).version == rest.version("s", rest.versions("s")[0]).version
+        number = rest.version("s").version
+        assert rest.schema(first) == text
+        registry.delete_subject("s")
+        if permanent:
+            registry.delete_subject("s", permanent=True)
+        asks: tuple[Callable[[], Any], ...] = (
+            lambda: rest.lookup("s", text),
+            lambda number=number: rest.version("s", number),  # type: ignore[misc]
+            lambda: rest.version("s"),
+            *([lambda first=first: rest.schema(first)] if permanent else []),
+        )
+        for ask in asks:
+            with pytest.raises(SchemaNotFound):
+                ask()
+        assert rest.register("s", text)
+        assert registry.subjects() == ["s"]
+    rest.close()
+
+
+@pytest.mark.parametrize("subject", [".", ".."])
+def test_a_subject_that_a_url_shortens_is_refused(
+    url: str, registry: TopicRegistry, subject: str
+) -> None:
+    rest = RestRegistry(url)
+    registry.register("versions", '"int"')
+    asks: tuple[Callable[[], Any], ...] = (
+        lambda: rest.register(subject, '"int"'),
+        lambda: rest.lookup(subject, '"int"'),
+        lambda: rest.version(subject),
+        lambda: rest.set_level("NONE", subject),
+        lambda: rest.delete_subject(subject),
+        lambda: registry.register(subject, '"int"'),
+    )
+    for ask in asks:
+        with pytest.raises(SchemaError) as caught:
+            ask()
+        assert caught.value.code == codes.UNPROCESSABLE
+    assert registry.subjects() == ["versions"]
     rest.close()

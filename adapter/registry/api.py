@@ -264,7 +264,7 @@ def register(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Make a schema the latest version of a subject."""
     sent = sent_schema(asked)
     numbers = max(sent.version or 0, 0), max(sent.id or 0, 0)
-    return {"id": registry.register(asked.subject, sent.schema, *numbers)}
+    return {"id": registry.register_numbered(asked.subject, sent.schema, *numbers)}
 
 
 def lookup(registry: TopicRegistry, asked: ApiRequest) -> Any:

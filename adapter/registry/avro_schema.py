@@ -169,8 +169,8 @@ def problems(
         forward = rule.forward and not pairs.has(key, new_key)
         if key == new_key or not (backward or forward):
             continue  # whatever its aliases are, a schema reads itself
-        new = new or _parsed(schema, effort)
-        old = _parsed(text, effort)
+        new = new or _parse_paid(schema, effort)
+        old = _parse_paid(text, effort)
         if backward:
             if why := compatibility.unreadable(new, old, effort):
                 found.append(f"it cannot read what version {number} wrote: {'; '.join(why)}")
@@ -184,7 +184,7 @@ def problems(
     return found
 
 
-def _parsed(text: str, effort: Effort) -> Schema:
+def _parse_paid(text: str, effort: Effort) -> Schema:
     effort.parse(text)
     return parse(text)
 

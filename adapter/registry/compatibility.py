@@ -178,8 +178,8 @@ class _Verdicts:
 
 
 class _FieldsByName(Struct):
-    """The fields of a writer's record, by the names that a reader has for them; doubled: one that
-    two fields have.
+    """The fields of a writer's record, by the names that a reader has for them. doubled: says which
+    one two fields have, or "".
     """
 
     fields: dict[str, Any]
@@ -198,7 +198,8 @@ def _fields_by_name(reader: Any, writer: Any) -> _FieldsByName:
     doubled = ""
     for field in writer.fields:
         name = aliases.get(field.name, field.name)
-        doubled = name if name in fields else doubled
+        if name in fields:
+            doubled = f"by aliases, two fields of {writer.fullname} are {name}"
         fields[name] = field
     return _FieldsByName(fields, doubled)
 
@@ -315,8 +316,7 @@ def _checker() -> Any:
                 self._by_name[pair] = _fields_by_name(reader, writer)
             known = self._by_name[pair]
             if known.doubled:
-                why = f"by aliases, two fields of {writer.fullname} are {known.doubled}"
-                return judge.incompatible(kinds.name_mismatch, why, location)
+                return judge.incompatible(kinds.name_mismatch, known.doubled, location)
             return _judge_fields(self, judge, reader.fields, known.fields, location)
 
     return BoundedChecker

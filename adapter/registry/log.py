@@ -46,7 +46,7 @@ log = structlog.get_logger("mqk.registry")
 
 
 class TopicRemadeError(LedgerMismatch):
-    """The topic is another one of its name. Whoever has read the former one knows nothing of it."""
+    """The topic is another one of its name. What was read of the former one is not true of it."""
 
 
 class RecordsMissingError(LedgerError):

@@ -6,7 +6,7 @@ forgotten, by a record without a value, a *tombstone*.
 
 A last word that says "nothing" (a version is gone for good, a level was taken away) is needed only
 as long as an earlier record of its key is there, which it contradicts. So it may be forgotten too,
-once the tombstones of all of these lie before it. Whoever reads meanwhile may still have met the
+once the tombstones of all of these lie before it. A reader at work meanwhile may have met the
 earlier record, and meet "nothing" no more: a tombstone of what is the last word says it instead.
 
 The last record of all stays in any case: it carries the first id that was never given.

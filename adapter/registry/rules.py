@@ -123,7 +123,7 @@ def admit(
     if why:
         raise refusal(codes.NOT_PERMITTED, why, subject)
     if version and not importing and version != (due := next_version(state, subject)):
-        why = f"Version is not one more than previous version: {version} is given, {due} is next"
+        why = f"Version {version} does not follow previous version {due - 1}: {due} is next"
         raise refusal(codes.INVALID_SCHEMA, why, subject)
     return None
 

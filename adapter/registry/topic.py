@@ -138,8 +138,11 @@ class TopicRegistry:
     def versions(self, subject: str) -> list[int]:
         return self.ask(lambda known: [one.version for one in rules.existing(known, subject)])
 
-    def register(self, subject: str, schema: str, version: int = 0, schema_id: int = 0) -> int:
-        """See the port. version, schema_id: see rules.register()."""
+    def register(self, subject: str, schema: str) -> int:
+        return self.register_numbered(subject, schema, 0, 0)
+
+    def register_numbered(self, subject: str, schema: str, version: int, schema_id: int) -> int:
+        """Register a schema with these numbers; 0: the next ones. See rules.register()."""
         rules.check_subject(subject)
         text = rules.canonical(schema, subject)
         numbers = version, schema_id

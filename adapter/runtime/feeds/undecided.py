@@ -20,7 +20,7 @@ from adapter.storage.format.feeds import TopicRecord
 AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Before it is asked again of a partition whether it is decided."""
 TURN_S = 0.05
-"""So long is asked before the partitions that do not wait are read on; and for one question more."""
+"""So long is asked before partitions that do not wait are read on; and for one question more."""
 RECORDS_MAX = 5_000
 BYTES_MAX = 8 * 1024 * 1024
 """When this waits, of all partitions of a feed, nothing more is read. Fewer records than schemas

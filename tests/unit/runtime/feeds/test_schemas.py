@@ -1,6 +1,7 @@
 """Values of feeds are decoded by their schemas, and a feed waits while that is not decided."""
 
 import math
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -12,7 +13,7 @@ from adapter.registry.port import SchemaRegistry
 from adapter.registry.values import Values
 from adapter.runtime.feeds import schemas as module
 from adapter.runtime.feeds import undecided
-from adapter.runtime.feeds.port import FeedError, Preparation, UnsettledError
+from adapter.runtime.feeds.port import FeedError, Preparation, Read, UnsettledError
 from adapter.runtime.feeds.reader import PAUSES_S
 from adapter.runtime.feeds.schemas import FeedSchemas
 from adapter.runtime.feeds.undecided import AGAIN_S, TURN_S, UndecidedPartitions
@@ -309,7 +310,7 @@ def test_all_values_are_decided_however_long_answers_take(
     No turn takes longer than its time and one question.
     """
     at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
-    monkeypatch.setattr(undecided.time, "monotonic", lambda: at.now_s)
+    monkeypatch.setattr(undecided, "time", SimpleNamespace(monotonic=lambda: at.now_s))
     answer = at.schema
 
     def answer_late(number: int) -> str:
@@ -326,7 +327,7 @@ def test_all_values_are_decided_however_long_answers_take(
     ]
     waits.add(records)
     until_s = at.now_s + 2 * (ids * answer_s + module.SETTLE_S + max(AGAIN_S)) * (1 + 0.02 / TURN_S)
-    found = []
+    found: list[Read] = []
     while at.now_s < until_s and len(found) < ids:
         began_s = at.now_s
         found += waits.decide()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -153,7 +154,7 @@ def test_a_round_of_questions_spans_turns_and_another_one_begins_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(undecided.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(undecided, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(undecided, "AGAIN_S", (3.0,))
     at = Schemas()
     at.unsettled = {b"a"}

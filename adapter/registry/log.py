@@ -38,6 +38,9 @@ WRITE_TIMEOUT_MS = 15_000
 READ_TIMEOUT_S = 15.0
 FETCH_WAIT_MS = 2
 NOWHERE = -1
+CHECK_S = 1.0
+"""Between two questions for the topic's id, each of some milliseconds, while it ends where it did:
+another topic would have to end just there."""
 MADE_AGAIN = "it was created again; restart the registry, so that it reads the new topic"
 SPARE_S = 5.0
 """The producer times its messages by itself, and somewhat late."""
@@ -113,10 +116,10 @@ class TopicLog:
     """A SchemaLog on a topic of Kafka, which is made if it is missing.
 
     Kafka's clients read by name and offset: if the topic is deleted and made again, as by a
-    restore, they go on in the midst of the new one. So its id is asked for behind each read, and
-    before what was read is handed on: an id is never used again. Nor do they say what compaction
-    has removed behind the last read: of that even the markers go after a day. But offsets have no
-    gaps, other than those that compaction makes.
+    restore, they go on in the midst of the new one. So its id is asked for behind each read of
+    records, and before they are handed on: an id is never used again. Nor do they say what
+    compaction has removed behind the last read: of that even the markers go after a day. But
+    offsets have no gaps, other than those that compaction makes.
 
     Nothing is asked of Kafka before the first call.
     client: further librdkafka settings, for security. replication: copies of the topic, if it is
@@ -145,6 +148,7 @@ class TopicLog:
         self._source: LedgerSource | None = None
         self._admin: topics.TopicAdmin | None = None
         self._topic_id = ""
+        self._checked_s = 0.0
         self._producer: Producer | None = None
         self._next = NOWHERE
         self._unread: list[Kept] = []  # what was read before a read failed
@@ -194,7 +198,8 @@ class TopicLog:
                     self._unread.append(Kept(message.key() or b"", message.value()))
                     self._next = offset + 1
             source.rest()
-        self._check_topic()
+        if self._unread or time.monotonic() - self._checked_s >= CHECK_S:
+            self._check_topic()
         self._has_read = True
         found, self._unread = self._unread, []
         return found
@@ -271,6 +276,7 @@ class TopicLog:
             why = f"{self.topic} is not there at the moment, as far as the broker knows"
             raise LedgerUnavailable(f"{why}: try again")
         self._topic_id = self._topic_id or found
+        self._checked_s = time.monotonic()
         if found != self._topic_id:
             raise TopicRemadeError(f"{self.topic} is another topic than before: {MADE_AGAIN}")
 

@@ -97,8 +97,8 @@ def _field(field: Any) -> Any:
 def _logical(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the logical type of a type, if it is valid."""
     logical = node.get("logicalType")
-    if not isinstance(logical, str):
-        return {}
+    if not isinstance(logical, str) or node["type"] in ("float", "double"):
+        return {}  # none is stored so; and beside it fastavro takes no whole number as a default
     if logical != meanings.DECIMAL:
         return {"logicalType": logical}
     keys = "logicalType", "precision", "scale"

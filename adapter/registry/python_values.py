@@ -342,6 +342,12 @@ def _exact_decimal(data: bytes, writer: Any = None, _reader: Any = None) -> deci
     return decimal.Decimal((sign, digits, -writer.get("scale", 0)))
 
 
+def _digits(value: decimal.Decimal, schema: Any) -> int:
+    """Return how many digits a number has with those that the scale says behind its point."""
+    scale: int = schema.get("scale", 0)
+    return value.adjusted() + 1 + scale
+
+
 def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
     """Take whole numbers for a decimal too, and nothing that it cannot hold."""
 
@@ -350,6 +356,8 @@ def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
             value = decimal.Decimal(value)
         if not isinstance(value, decimal.Decimal):
             return write(value, schema)
+        if value.is_finite() and value and _digits(value, schema) > schema["precision"]:
+            return Unfit(value)  # another type of a union may take it
         # Before it is written: the digits of 1E+999999999 alone would take minutes.
         if value.is_finite() and value.adjusted() + schema.get("scale", 0) < DECIMAL_DIGITS_MAX:
             data = write(value, schema)

@@ -6,6 +6,7 @@ references, contexts and rule sets. It knows requests and answers, and no socket
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ AVRO = "AVRO"
 DIGITS_MAX = 10
 """Of a number in a path: no id or version has more."""
 DEFAULT_CONTEXT = ":.:"
+SCHEMAS_LISTED_MAX = 1_000
+"""Of one answer, as Confluent has it; a client asks for further ones with an offset."""
 
 
 class ApiRequest(Struct, frozen=True):
@@ -171,10 +174,10 @@ def as_id(asked: ApiRequest) -> int:
     return int(text)
 
 
-def page_of(found: list[Any], asked: ApiRequest) -> list[Any]:
-    """The part of a list that was asked for."""
+def page_of(found: list[Any], asked: ApiRequest, most: int = sys.maxsize) -> list[Any]:
+    """The part of a list that was asked for, of so many elements at most."""
     start, limit = max(0, asked.number("offset", 0)), asked.number("limit", -1)
-    return found[start:] if limit < 0 else found[start : start + limit]
+    return found[start : start + (most if limit < 0 else min(limit, most))]
 
 
 def constant(value: object) -> Answer:
@@ -219,7 +222,7 @@ def schemas(registry: TopicRegistry, asked: ApiRequest) -> Any:
     named = [one for one in found if one.subject.startswith(prefix)]
     if latest:
         named = list({one.subject: one for one in named}.values())
-    return page_of([shown(one) for one in named], asked)
+    return [shown(one) for one in page_of(named, asked, SCHEMAS_LISTED_MAX)]
 
 
 def subjects(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -261,18 +264,13 @@ def register(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Make a schema the latest version of a subject."""
     sent = sent_schema(asked)
     numbers = max(sent.version or 0, 0), max(sent.id or 0, 0)
-    given = registry.change(
-        lambda known: rules.register(known, asked.subject, sent.schema, *numbers)
-    )
-    return {"id": given}
+    return {"id": registry.register_numbered(asked.subject, sent.schema, *numbers)}
 
 
 def lookup(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say which version of a subject a schema is."""
     text, deleted = sent_schema(asked).schema, asked.flag("deleted")
-    return shown(
-        registry.ask(lambda known: rules.lookup(known, asked.subject, text, deleted=deleted))
-    )
+    return shown(registry.find(asked.subject, text, deleted=deleted))
 
 
 def delete_subject(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -291,8 +289,7 @@ def delete_version(registry: TopicRegistry, asked: ApiRequest) -> Any:
 def check_one(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema goes together with one version."""
     text, wanted = sent_schema(asked).schema, asked.parts.get("version", LATEST)
-    found = registry.ask(lambda known: rules.against(known, asked.subject, text, wanted))
-    return judgement(found, asked)
+    return judgement(registry.check(asked.subject, text, wanted), asked)
 
 
 def check_all(registry: TopicRegistry, asked: ApiRequest) -> Any:

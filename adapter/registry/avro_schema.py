@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from adapter.errors import InvalidSchema
 from adapter.registry import compatibility, java_form, spelling
+from adapter.registry.compatibility import Effort, JudgedPairs
 from adapter.registry.defaults import TooLongDefaultsError, wrong_defaults
 
 if TYPE_CHECKING:
@@ -145,32 +146,58 @@ def _form_for_judge(text: str) -> str:
     return json.dumps(spelling.records_only(made) if '"error"' in text else made)
 
 
-def problems(level: str, schema: str, earlier: Sequence[tuple[int, str]]) -> list[str]:
+def problems(
+    level: str,
+    schema: str,
+    earlier: Sequence[tuple[int, str]],
+    judged: JudgedPairs | None = None,
+) -> list[str]:
     """Say what speaks against a schema behind earlier ones, by a level of RULES; [] if nothing.
 
     earlier: number and text of each, in order. Without `transitive` only the last one counts.
+    judged: what is known of pairs, and what is found out is added to. Raises InvalidSchema.
     """
     rule = RULES[level]
-    if not (rule.backward or rule.forward):
-        return []
-    new = parse(schema)
-    found = []
-    steps = 0
+    pairs = JudgedPairs() if judged is None else judged
+    effort = Effort()
+    found: list[str] = []
+    new: Schema | None = None
+    new_key = _key(schema)
     for number, text in earlier if rule.transitive else earlier[-1:]:
-        old = parse(text)
-        for is_judged, reader, writer, what in (
-            (rule.backward, new, old, f"it cannot read what version {number} wrote"),
-            (rule.forward, old, new, f"version {number} cannot read what it writes"),
-        ):
-            if is_judged:
-                why, steps = compatibility.unreadable(reader, writer, steps)
-                found += [f"{what}: {'; '.join(why)}"] if why else []
+        key = _key(text)
+        backward = rule.backward and not pairs.has(new_key, key)
+        forward = rule.forward and not pairs.has(key, new_key)
+        if key == new_key or not (backward or forward):
+            continue  # whatever its aliases are, a schema reads itself
+        new = new or _parse_paid(schema, effort)
+        old = _parse_paid(text, effort)
+        if backward:
+            if why := compatibility.unreadable(new, old, effort):
+                found.append(f"it cannot read what version {number} wrote: {'; '.join(why)}")
+            else:
+                pairs.add(new_key, key)
+        if forward:
+            if why := compatibility.unreadable(old, new, effort):
+                found.append(f"version {number} cannot read what it writes: {'; '.join(why)}")
+            else:
+                pairs.add(key, new_key)
     return found
+
+
+def _parse_paid(text: str, effort: Effort) -> Schema:
+    effort.parse(text)
+    return parse(text)
+
+
+def _key(text: str) -> bytes:
+    """Return what stands for a schema where pairs of them are remembered."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
 def unreadable(reader: Schema, writer: Schema) -> list[str]:
     """Say why a reader cannot read all that a writer may write; [] if it can."""
-    return compatibility.unreadable(reader, writer)[0]
+    is_same = bool(reader.to_json() == writer.to_json())
+    return [] if is_same else compatibility.unreadable(reader, writer)
 
 
 def _plain(node: Any) -> Any:

@@ -163,15 +163,19 @@ Read = Callable[[Input], Any]
 class ValueReader:
     """Reads values of one schema. For any thread."""
 
-    def __init__(self, text: str, name: str, values_max: int = VALUES_MAX) -> None:
+    def __init__(
+        self, text: str, name: str, values_max: int = VALUES_MAX, *, is_bounded: bool = True
+    ) -> None:
         """text: the schema, as JSON. name: of it, for errors. values_max: as many as a value may
-        have, however long it is. Raises InvalidSchema.
+        have, however long it is. is_bounded: else only the bytes are judged, of a schema of which
+        few bytes never stand for much. Raises InvalidSchema.
         """
         self._values_max = values_max
-        if len(text) > SCHEMA_LENGTH_MAX:
+        self._is_bounded = is_bounded
+        if is_bounded and len(text) > SCHEMA_LENGTH_MAX:
             raise InvalidSchema(f"{name} has more than {SCHEMA_LENGTH_MAX} characters")
         try:
-            self._read = _Compiler().compile(parse(text, name))
+            self._read = _Compiler(reads_decimals=is_bounded).compile(parse(text, name))
         except RecursionError as error:
             raise InvalidSchema(f"{name} is nested too deep") from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -184,6 +188,9 @@ class ValueReader:
         Raises NotAvro for bytes that are no value of the schema, or that say too much.
         """
         source = Input(data, at, values_max=self._values_max)
+        if not self._is_bounded:
+            source.values = source.room = sys.maxsize
+            source.depth = -sys.maxsize
         value = self._read(source)
         source.end()
         return value
@@ -192,7 +199,9 @@ class ValueReader:
 class _Compiler:
     """Makes functions of the types of one schema."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_decimals: bool) -> None:
+        """reads_decimals: else they are their bytes, as the text of one may be very long."""
+        self._decimal = _decimal if reads_decimals else _as_bytes
         self._named: dict[str, Read] = {}
 
     def compile(self, node: Any) -> Read:
@@ -212,9 +221,9 @@ class _Compiler:
         if kind == "map":
             return _map(self.compile(node["values"]))
         if kind == "fixed":
-            read = self._named[node["name"]] = _decimal(node, _of_size(int(node["size"])))
+            read = self._named[node["name"]] = self._decimal(node, _of_size(int(node["size"])))
             return read
-        return _decimal(node, self.compile(kind)) if kind == "bytes" else self.compile(kind)
+        return self._decimal(node, self.compile(kind)) if kind == "bytes" else self.compile(kind)
 
     def _by_name(self, name: str) -> Read:
         """Return what reads a type that is known by now; it may be the one that is being made."""
@@ -332,6 +341,10 @@ def _decimal(node: Mapping[str, Any], read: Read) -> Read:
         return float(text) if scale else unscaled
 
     return read_decimal
+
+
+def _as_bytes(_node: Mapping[str, Any], read: Read) -> Read:
+    return read
 
 
 def _with_point(digits: str, scale: int) -> str:

@@ -10,11 +10,12 @@ schema.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 import signal
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol, Self
@@ -42,6 +43,9 @@ and so change nothing here."""
 ANSWERED = TAKEN | {"*/*", "application/*", ""}
 """What a client may say that it takes."""
 BODY_BYTES_MAX = 2 * 1024 * 1024  # a schema of the longest, quoted in JSON
+PART_BYTES = 64 * 1024
+"""A longer list is sent in parts of about so many, each when the client has taken the last one: of
+what clients ask for, and do not read, no more than that is in memory for each."""
 THREADS_MAX = 8
 """Requests that are worked on at once; they wait for each other where they wait for Kafka."""
 START_TIMEOUT_S = 30.0
@@ -106,9 +110,40 @@ def answering(
         finally:
             if gate is not None and route.changes:
                 gate.note(request, route, asked.subject, outcome)
+        if isinstance(outcome, list):
+            return await send_list(request, outcome)
         return reply(200, outcome)
 
     return answer
+
+
+async def send_list(request: web.Request, values: list[Any]) -> web.StreamResponse:
+    """Answer a list, in JSON. A long one is sent in parts."""
+    parts = parts_of(values)
+    first, second = next(parts), next(parts, None)
+    if second is None:
+        return web.Response(body=first, content_type=JSON)
+    response = web.StreamResponse()
+    response.content_type = JSON
+    await response.prepare(request)
+    for part in itertools.chain((first, second), parts):
+        await response.write(part)
+    await response.write_eof()
+    return response
+
+
+def parts_of(values: list[Any]) -> Iterator[bytes]:
+    """Write a list in JSON, in parts that are made when they are needed."""
+    part = bytearray(b"[")
+    for number, value in enumerate(values):
+        if number:
+            part += b","
+        part += json.encode(value)
+        if len(part) >= PART_BYTES:
+            yield bytes(part)
+            part.clear()
+    part += b"]"
+    yield bytes(part)
 
 
 def require_acceptable(accepted: list[str]) -> None:

@@ -27,7 +27,7 @@ from adapter.storage.ledger.kafka_reader import (
 )
 from adapter.storage.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.storage.ledger.memory import MemoryLog
-from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.storage.ledger.port import LedgerError, LedgerMismatch, LedgerUnavailable
 from adapter.storage.topics import admin as topics
 from adapter.storage.topics.specs import TopicSettings, schemas_spec
 
@@ -38,10 +38,24 @@ WRITE_TIMEOUT_MS = 15_000
 READ_TIMEOUT_S = 15.0
 FETCH_WAIT_MS = 2
 NOWHERE = -1
+CHECK_S = 1.0
+"""Between two questions for the topic's id, each of some milliseconds, while it ends where it did:
+another topic would have to end just there."""
+MADE_AGAIN = "it was created again; restart the registry, so that it reads the new topic"
 SPARE_S = 5.0
 """The producer times its messages by itself, and somewhat late."""
 
 log = structlog.get_logger("mqk.registry")
+
+
+class TopicRemadeError(LedgerMismatch):
+    """The topic is another one of its name. What was read of the former one is not true of it."""
+
+
+class RecordsMissingError(LedgerError):
+    """Of what was written since the last read compaction has removed something. So it is not known
+    what: the next read begins at the first record.
+    """
 
 
 class Kept(Struct):
@@ -62,7 +76,8 @@ class SchemaLog(Protocol):
     def read(self) -> list[Kept]:
         """Return what was written since the last read, up to the end as it is now.
 
-        Raises LedgerUnavailable or LedgerMismatch.
+        Raises LedgerUnavailable, RecordsMissingError, or LedgerMismatch: TopicRemadeError if it is
+        another log.
         """
 
     def forget(self, keys: Sequence[bytes]) -> bool:
@@ -100,6 +115,12 @@ class MemorySchemaLog:
 class TopicLog:
     """A SchemaLog on a topic of Kafka, which is made if it is missing.
 
+    Kafka's clients read by name and offset: if the topic is deleted and made again, as by a
+    restore, they go on in the midst of the new one. So its id is asked for behind each read of
+    records, and before they are handed on: an id is never used again. Nor do they say what
+    compaction has removed behind the last read: of that even the markers go after a day. But
+    offsets have no gaps, other than those that compaction makes.
+
     Nothing is asked of Kafka before the first call.
     client: further librdkafka settings, for security. replication: copies of the topic, if it is
     made; 0: as many as there are brokers, three at most. read_timeout_s: for Kafka to answer.
@@ -125,9 +146,13 @@ class TopicLog:
             read_timeout_s=read_timeout_s,
         )
         self._source: LedgerSource | None = None
+        self._admin: topics.TopicAdmin | None = None
+        self._topic_id = ""
+        self._checked_s = 0.0
         self._producer: Producer | None = None
         self._next = NOWHERE
         self._unread: list[Kept] = []  # what was read before a read failed
+        self._has_read = False  # up to an end: behind it no offset is missing yet
 
     def write(self, key: bytes, value: bytes) -> None:
         """See the port. A producer that failed once is of no more use: its record may come late."""
@@ -159,17 +184,23 @@ class TopicLog:
         source = self._open_source()
         end = source.bounds()[1]
         if end < self._next:
-            raise LedgerMismatch(
-                f"{self.topic} ends at offset {end}, and was read up to {self._next}: it was "
-                "created again; restart the registry, so that it reads the new topic"
+            self._check_topic()
+            raise TopicRemadeError(
+                f"{self.topic} ends at offset {end}, and was read up to {self._next}: {MADE_AGAIN}"
             )
         if self._next < end:
             source.start(self._next)
             while self._next < end:
                 for message in source.take_some():
+                    offset = offset_of(message)
+                    if self._has_read and offset != self._next:
+                        self._begin_again(source)
                     self._unread.append(Kept(message.key() or b"", message.value()))
-                    self._next = offset_of(message) + 1
+                    self._next = offset + 1
             source.rest()
+        if self._unread or time.monotonic() - self._checked_s >= CHECK_S:
+            self._check_topic()
+        self._has_read = True
         found, self._unread = self._unread, []
         return found
 
@@ -196,6 +227,9 @@ class TopicLog:
         if self._source is not None:
             self._source.close()
             self._source = None
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
 
     def _open_source(self) -> LedgerSource:
         if self._source is None:
@@ -209,10 +243,12 @@ class TopicLog:
             wanted = topics.settings_for(servers, client, settings.read_timeout_s)
             if copies := self._replication:
                 wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
-            with topics.TopicAdmin(servers, wanted, client) as admin:
-                admin.ensure([schemas_spec(self.topic)])
+            if self._admin is None:
+                self._admin = topics.TopicAdmin(servers, wanted, client)
+            self._admin.ensure([schemas_spec(self.topic)])
         except topics.TopicError as error:
             raise LedgerUnavailable(str(error), retriable=error.retriable) from error
+        self._check_topic()
         source = LedgerSource(settings)
         try:
             if self._next == NOWHERE:
@@ -221,6 +257,28 @@ class TopicLog:
             source.close()
             raise
         return source
+
+    def _begin_again(self, source: LedgerSource) -> None:
+        """Let the next read begin at the first record, and say so."""
+        source.rest()
+        missing = self._next
+        self._next, self._unread, self._has_read = source.bounds()[0], [], False
+        raise RecordsMissingError(f"{self.topic} has no record at offset {missing} any more")
+
+    def _check_topic(self) -> None:
+        """Refuse another topic than the one that was read before."""
+        assert self._admin is not None, "the source is open"
+        try:
+            found = self._admin.identities([self.topic]).get(self.topic)
+        except topics.TopicError as error:
+            raise LedgerUnavailable(str(error), retriable=error.retriable) from error
+        if found is None:
+            why = f"{self.topic} is not there at the moment, as far as the broker knows"
+            raise LedgerUnavailable(f"{why}: try again")
+        self._topic_id = self._topic_id or found
+        self._checked_s = time.monotonic()
+        if found != self._topic_id:
+            raise TopicRemadeError(f"{self.topic} is another topic than before: {MADE_AGAIN}")
 
     def _writer(self) -> Producer:
         if self._producer is None:

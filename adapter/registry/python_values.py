@@ -3,7 +3,9 @@
 fastavro reads and writes; this module prepares a parsed schema for it, where fastavro's values are
 others than those that were written, or where it takes what does not fit:
 
-- times outside the range of Python's datetime are their numbers, as Avro stores them
+- times outside the range of Python's types are their numbers, as Avro stores them
+- of a time no zone is dropped where the type has none; digits beyond its unit are cut
+- in a union a logical type takes only its own class where a plain type takes the value
 - decimals are exact, whatever precision the schema says
 - a text that is no UUID is that text
 - defaults of bytes, fixed, and of all logical types are the values that they stand for
@@ -53,6 +55,8 @@ TIMES = (
 """Types that Python has a class for, which does not have all of their values."""
 FIXED_UUID = "fixed-uuid"
 UUID_BYTES = 16
+DAY_S, MICROSECONDS = 86_400, 1_000_000
+MOST = {"int": INT_MAX, "long": LONG_MAX}
 DECIMALS = ("bytes-decimal", "fixed-decimal")
 DECIMAL_DIGITS_MAX = len(str(1 << 8 * DECIMAL_BYTES_MAX))
 UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
@@ -216,7 +220,7 @@ def _defaults(schema: Any, defaults: DefaultBytes) -> Iterator[tuple[dict[str, A
 def _own(schema: Any) -> Any:
     """Return a type with the logical type of this module, where it has one."""
     if isinstance(schema, list):
-        return _with_whole_numbers([_own(one) for one in schema])
+        return _beside_plain(_with_whole_numbers([_own(one) for one in schema]))
     if schema in ("float", {"type": "float"}):
         return {"type": "float", "logicalType": f"{OWN}float"}
     if isinstance(schema, dict) and "logicalType" in schema:
@@ -240,6 +244,86 @@ def _with_whole_numbers(types: list[Any]) -> list[Any]:
     ]
 
 
+PLAIN_MOST, PLAIN_KINDS = f"{OWN}most", f"{OWN}plain"
+"""Of a logical type of a union, what plain types beside it take: whole numbers up to so many, and
+values of which classes.
+"""
+CLASSES = {"string": "str", "bytes": "bytes"}
+
+
+def _beside_plain(types: list[Any]) -> list[Any]:
+    """Let plain types of a union take what is theirs: a whole number, a text, bytes. A logical type
+    would take them too, and say that they are a decimal, a date, a UUID.
+    """
+    plain = [kind for one in types if not _is_own(one) for kind in [kind_of(one)]]
+    most = max((MOST[kind] for kind in plain if kind in MOST), default=0)
+    classes = [CLASSES[kind] for kind in plain if kind in CLASSES]
+    return [
+        one | {PLAIN_MOST: most, PLAIN_KINDS: classes}
+        if _is_own(one) and kind_of(one) not in NAMED and (most or classes)
+        else one
+        for one in types
+    ]
+
+
+def _is_own(schema: Any) -> bool:
+    """Whether a type has a logical type of this module, which reads and writes objects."""
+    logical = schema.get("logicalType", "") if isinstance(schema, dict) else ""
+    return str(logical) in (f"{OWN}{one.partition('-')[2]}" for one in (*TIMES, *DECIMALS))
+
+
+def _is_plain(value: Any, schema: Any) -> bool:
+    """Whether a value of a union is one of a plain type beside a logical one."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        most: int = schema.get(PLAIN_MOST, 0)
+        return bool(most) and -most - 1 <= value <= most
+    classes = schema.get(PLAIN_KINDS, ())
+    is_data = isinstance(value, (bytes, bytearray))
+    return (isinstance(value, str) and "str" in classes) or (is_data and "bytes" in classes)
+
+
+def _but_plain(write: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def tried(value: Any, schema: Any) -> Any:
+        return Unfit(value) if _is_plain(value, schema) else write(value, schema)
+
+    return tried
+
+
+def _zoneless(write: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Take no time with a zone, for a type that has none: 12:00+05:00 is not 12:00."""
+
+    def tried(value: Any, schema: Any) -> Any:
+        has_zone = isinstance(value, (datetime.time, datetime.datetime)) and value.tzinfo
+        return Unfit(value) if has_zone else write(value, schema)
+
+    return tried
+
+
+def _time_of_day(per_second: int) -> Callable[..., Any]:
+    """Return what reads a time of a day, if it is of one: 24:00 and later, and times before 0:00,
+    are their numbers. per_second: its unit.
+    """
+
+    def read(data: int, _writer: Any = None, _reader: Any = None) -> Any:
+        if not 0 <= data < DAY_S * per_second:
+            return data
+        seconds, part = divmod(data, per_second)
+        minutes, second = divmod(seconds, 60)
+        hour, minute = divmod(minutes, 60)
+        return datetime.time(hour, minute, second, part * (MICROSECONDS // per_second))
+
+    return read
+
+
+def _uuid_text(data: str, _writer: Any = None, _reader: Any = None) -> Any:
+    """Read a UUID; a text that is one in another spelling stays that text."""
+    try:
+        found = uuid.UUID(data)
+    except ValueError:
+        return data
+    return found if str(found) == data else data
+
+
 def _or_as_stored(read: Callable[..., Any]) -> Callable[..., Any]:
     def tried(data: Any, writer: Any = None, reader: Any = None) -> Any:
         try:
@@ -258,6 +342,12 @@ def _exact_decimal(data: bytes, writer: Any = None, _reader: Any = None) -> deci
     return decimal.Decimal((sign, digits, -writer.get("scale", 0)))
 
 
+def _digits(value: decimal.Decimal, schema: Any) -> int:
+    """Return how many digits a number has with those that the scale says behind its point."""
+    scale: int = schema.get("scale", 0)
+    return value.adjusted() + 1 + scale
+
+
 def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
     """Take whole numbers for a decimal too, and nothing that it cannot hold."""
 
@@ -266,6 +356,8 @@ def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
             value = decimal.Decimal(value)
         if not isinstance(value, decimal.Decimal):
             return write(value, schema)
+        if value.is_finite() and value and _digits(value, schema) > schema["precision"]:
+            return Unfit(value)  # another type of a union may take it
         # Before it is written: the digits of 1E+999999999 alone would take minutes.
         if value.is_finite() and value.adjusted() + schema.get("scale", 0) < DECIMAL_DIGITS_MAX:
             data = write(value, schema)
@@ -322,6 +414,16 @@ def _beside(most: int) -> Callable[[Any, Any], Any]:
     return tried
 
 
+def _writer_of(kind: str, logical: str) -> Callable[[Any, Any], Any]:
+    """Return what writes a logical type."""
+    write = LOGICAL_WRITERS[kind]
+    if kind in DECIMALS:
+        return _written_decimal(write)
+    if kind == "int-date":
+        return _date
+    return _zoneless(write) if logical.startswith(("time-", "local-")) else write
+
+
 def _register() -> None:
     """Tell fastavro the logical types; their names are no other program's."""
     for kind in (*TIMES, *DECIMALS):
@@ -330,14 +432,14 @@ def _register() -> None:
         LOGICAL_READERS[own] = (
             _exact_decimal if kind in DECIMALS else _or_as_stored(LOGICAL_READERS[kind])
         )
-        LOGICAL_WRITERS[own] = (
-            _written_decimal(LOGICAL_WRITERS[kind]) if kind in DECIMALS else LOGICAL_WRITERS[kind]
-        )
-    LOGICAL_WRITERS[f"int-{OWN}date"] = _date
+        LOGICAL_WRITERS[own] = _but_plain(_writer_of(kind, logical))
+    LOGICAL_READERS[f"int-{OWN}time-millis"] = _time_of_day(1_000)
+    LOGICAL_READERS[f"long-{OWN}time-micros"] = _time_of_day(MICROSECONDS)
+    LOGICAL_READERS[f"string-{OWN}uuid"] = _uuid_text
     LOGICAL_READERS[f"fixed-{OWN}uuid"] = _uuid_read
     LOGICAL_WRITERS[f"fixed-{OWN}uuid"] = _uuid_bytes
     LOGICAL_WRITERS[f"float-{OWN}float"] = _float
-    for whole, most in (("int", INT_MAX), ("long", LONG_MAX)):
+    for whole, most in MOST.items():
         for kind in ("float", "double"):
             LOGICAL_WRITERS[f"{kind}-{OWN}beside-{whole}"] = _beside(most)
 

@@ -13,7 +13,9 @@ fit is an error of the value that meets it and not of the schemas: another branc
 union may fit. A field that the writer does not have gets its default, one that the reader does not
 have is passed over.
 
-Logical types are what they are stored as. This module asks no registry.
+Logical types are what they are stored as, but for those whose numbers mean something else: a time
+in other units, a decimal of another scale do not fit (meanings.py), where Java reads a wrong value.
+This module asks no registry.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapter.errors import InvalidSchema, SchemaIncompatible
-from adapter.registry import python_values
+from adapter.registry import meanings, python_values
 from adapter.registry.bounded_values import ROOM_MAX, VALUES_DECODED_MAX, Input
 from adapter.registry.default_bytes import (
     NAMED,
@@ -118,6 +120,8 @@ class _Pairs:
             return self._from_union(w, r)
         if wanted == "union":
             return self._into_union(w, r)
+        if why := meanings.differ(r, w):
+            return _Unfit(why)
         if kind != wanted:
             return _promotion(kind, wanted)
         match kind:
@@ -156,7 +160,7 @@ class _Pairs:
         self._count()
         w, r = self._written.get(key_of(w), w), self._read.get(key_of(r), r)
         kind = kind_of(w)
-        if kind != kind_of(r):
+        if kind != kind_of(r) or meanings.differ(r, w):
             return False
         if kind in NAMED and _short(self._name_of(w)) != _short(r["name"]):
             return False

@@ -1,18 +1,19 @@
 """A schema registry over HTTP, by the official client: Confluent's, Apicurio's, Karapace's, ours.
 
 The address of Apicurio's ends with /apis/ccompat/v7. The client's own serializers are not used, so
-that no subject is ever named by a strategy that was not chosen.
+that no subject is ever named by a strategy that was not chosen. Nor are its caches: they answer for
+the registry for ever, also of what was deleted since. Schemas by id, which stay, are kept by what
+reads values.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
 from adapter.host import texts
-from adapter.registry import codes
+from adapter.registry import codes, rules
 from adapter.registry.port import LATEST, Latest, Level, Registered
 
 TIMEOUT_S = 10.0
@@ -37,7 +38,6 @@ class RestRegistry:
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.url = texts.without_login(url)
-        self._lock = threading.Lock()  # of the latest versions, which are asked for each time
         try:
             # A quarter of a second, which a program without a registry does not spend.
             import httpx2 as httpx  # noqa: PLC0415
@@ -72,10 +72,10 @@ class RestRegistry:
 
     def version(self, subject: str, version: int | Latest = LATEST) -> Registered:
         if version == LATEST:
-            return self._registered(self._ask(subject, lambda: self._latest(subject)))
-        return self._registered(
-            self._ask(subject, lambda: self._client.get_version(subject, version))
-        )
+            found = self._ask(subject, lambda: self._client.get_latest_version(subject))
+        else:
+            found = self._ask(subject, lambda: self._client.get_version(subject, version))
+        return self._registered(found)
 
     def subjects(self) -> list[str]:
         found: list[str] = self._ask("", lambda: sorted(self._client.get_subjects()))
@@ -128,17 +128,16 @@ class RestRegistry:
     def close(self) -> None:
         self._client.close()
 
-    def _latest(self, subject: str) -> Any:
-        with self._lock:
-            self._client.clear_latest_caches()  # type: ignore[no-untyped-call]
-            return self._client.get_latest_version(subject)
-
     def _schema(self, text: str) -> Any:
         return self._official.Schema(text, schema_type="AVRO")
 
     def _ask(self, subject: str, question: Callable[[], Answer]) -> Answer:
         """Ask, and say what went wrong in our own words."""
+        if subject in rules.NO_PARTS:
+            why = f"{subject!r} is no subject's name: it has no place in a URL"
+            raise codes.refusal(codes.UNPROCESSABLE, why, subject)
         try:
+            self._client.clear_caches()  # type: ignore[no-untyped-call]
             return question()
         except self._official.SchemaRegistryError as error:
             raise self._refusal(error, subject) from error

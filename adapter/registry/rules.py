@@ -16,6 +16,7 @@ from adapter.registry import avro_schema, codes
 from adapter.registry import state as s
 from adapter.registry.avro_schema import RULES
 from adapter.registry.codes import refusal
+from adapter.registry.compatibility import JudgedPairs
 from adapter.registry.port import LATEST
 
 SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
@@ -25,6 +26,8 @@ NUMBER_MAX = 2**31 - 1
 ID_GIVEN_MAX = NUMBER_MAX - 1_000_000
 """The last id that an import may give: schemas that are registered later have the ids behind it."""
 NUMBERS_TAKEN = f'allowed are 1 to {NUMBER_MAX} and "latest"'
+NO_PARTS = (".", "..")
+"""What is no part of the path of a URL: clients take it away, and ask for something else."""
 SUBJECT_LENGTH_MAX = 512  # of a topic's name and what is put behind it there are 255
 
 Answer = TypeVar("Answer")
@@ -37,25 +40,56 @@ class RegistryDecision(Struct, Generic[Answer], frozen=True):
     changes: Sequence[s.Change] = ()
 
 
+class Comparison(Struct, frozen=True):
+    """What a schema is held against: the versions of a subject, by a level. Judging it takes long,
+    and needs nothing else of a registry. earlier: number and text of each.
+    """
+
+    subject: str
+    level: str
+    earlier: Sequence[tuple[int, str]]
+    judged: JudgedPairs
+
+    def require(self, text: str) -> None:
+        """Refuse a canonical schema that the level forbids."""
+        if why := self.problems(text):
+            raise refusal(
+                codes.INCOMPATIBLE,
+                "Schema being registered is incompatible with an earlier schema for subject "
+                f"'{self.subject}', level {self.level}: {'. '.join(why)}",
+                self.subject,
+            )
+
+    def problems(self, text: str) -> list[str]:
+        """Say what speaks against a canonical schema; [] if nothing."""
+        try:
+            return avro_schema.problems(self.level, text, self.earlier, self.judged)
+        except InvalidSchema as error:
+            raise refusal(codes.INVALID_SCHEMA, error.text, self.subject) from None
+
+
 def register(
     state: s.RegistryState, subject: str, schema: str, version: int = 0, schema_id: int = 0
 ) -> RegistryDecision[int]:
     """Make a schema the latest version, if the subject has it not yet.
 
-    version, schema_id: which ones it is to have, in mode IMPORT; 0: the next ones.
+    version, schema_id: which ones it is to have; 0: the next ones. An id is given in mode IMPORT
+    only, and another version than the next one. What is there as it is asked for is answered in
+    every mode: nothing is written.
     """
     check_subject(subject)
-    text = canonical(schema, subject)
-    require_writable(state, subject)
-    numbered = bool(version or schema_id)
-    importing = state.mode(subject) == "IMPORT"
-    if numbered != importing:
-        wanted = "is in mode IMPORT: give id" if importing else "is not in mode IMPORT: give no id"
-        raise refusal(codes.NOT_PERMITTED, f"Subject {subject} {wanted}", subject)
-    if (there := find(state, subject, text)) is not None and not numbered:
+    return register_text(state, subject, canonical(schema, subject), version, schema_id)
+
+
+def register_text(
+    state: s.RegistryState, subject: str, text: str, version: int = 0, schema_id: int = 0
+) -> RegistryDecision[int]:
+    """Register a canonical schema; see register()."""
+    there = admit(state, subject, text, version, schema_id)
+    if there is not None:
         return RegistryDecision(there.id)
-    if not importing:
-        require_compatible(state, subject, text)
+    if (held_against := comparison_due(state, subject)) is not None:
+        held_against.require(text)
     kept = numbered_schema(state, subject, text, version, schema_id)
     if state.size() >= state.schemas_max:
         raise refusal(
@@ -70,6 +104,35 @@ def register(
     return RegistryDecision(kept.id, (kept,))
 
 
+def admit(
+    state: s.RegistryState, subject: str, text: str, version: int, schema_id: int
+) -> s.Version | None:
+    """The version that a canonical schema is already, as it is asked for; None: it is a new one,
+    and the subject's mode allows it and its numbers.
+    """
+    importing = state.mode(subject) == "IMPORT"
+    there = asked_for(state, subject, text, version if importing else 0, schema_id)
+    if there is not None:
+        return there
+    require_writable(state, subject)
+    why = ""
+    if importing and not (version or schema_id):
+        why = f"Subject {subject} is in mode IMPORT: give id"
+    elif schema_id and not importing:
+        why = f"Subject {subject} is not in mode IMPORT: give no id"
+    if why:
+        raise refusal(codes.NOT_PERMITTED, why, subject)
+    if version and not importing and version != (due := next_version(state, subject)):
+        why = f"Version {version} does not follow previous version {due - 1}: {due} is next"
+        raise refusal(codes.INVALID_SCHEMA, why, subject)
+    return None
+
+
+def comparison_due(state: s.RegistryState, subject: str) -> Comparison | None:
+    """What a schema is held against that is registered; None in an import."""
+    return None if state.mode(subject) == "IMPORT" else comparison(state, subject)
+
+
 def numbered_schema(
     state: s.RegistryState, subject: str, text: str, version: int, schema_id: int
 ) -> s.SchemaKept:
@@ -77,19 +140,38 @@ def numbered_schema(
     if not 0 <= version <= NUMBER_MAX or not 0 <= schema_id <= ID_GIVEN_MAX:
         why = f"A version is 1 to {NUMBER_MAX}, an id that is given 1 to {ID_GIVEN_MAX}"
         raise refusal(codes.UNPROCESSABLE, why, subject)
-    used = state.versions(subject, deleted=True)
-    there = next((one for one in used if one.version == version), None)
+    there = state.kept.get(subject, {}).get(version)
     if version and there is not None and not _is_same(there.schema, text):
         raise refusal(codes.NOT_PERMITTED, f"Version {version} is another schema", subject)
     of_id = state.text(schema_id)
     if schema_id and of_id is not None and not _is_same(of_id, text):
         raise refusal(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
-    number = version or (used[-1].version + 1 if used else 1)
+    number = version or next_version(state, subject)
     new_id = schema_id or state.id_of(text) or state.next_id
     if max(number, new_id) > NUMBER_MAX:
         why = f"No number up to {NUMBER_MAX} is left: an import has given the last one"
         raise refusal(codes.STORE_FAILED, why, subject)
     return s.SchemaKept(subject, number, new_id, state.text(new_id) or text)
+
+
+def next_version(state: s.RegistryState, subject: str) -> int:
+    """Return the number behind the last version of a subject, also of a deleted one."""
+    return max(state.kept.get(subject, ()), default=0) + 1
+
+
+def asked_for(
+    state: s.RegistryState, subject: str, text: str, version: int, schema_id: int
+) -> s.Version | None:
+    """The version of a subject that is this canonical schema, with these numbers; 0: any."""
+    wanted = avro_schema.identity(text)
+    return next(
+        (
+            one
+            for one in state.versions(subject)
+            if one.identity == wanted and version in (0, one.version) and schema_id in (0, one.id)
+        ),
+        None,
+    )
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -105,11 +187,8 @@ def find(
     return next((one for one in found if one.identity == wanted), None)
 
 
-def lookup(
-    state: s.RegistryState, subject: str, schema: str, *, deleted: bool = False
-) -> s.Version:
-    """Which version of a subject a schema is."""
-    text = canonical(schema, subject)
+def lookup(state: s.RegistryState, subject: str, text: str, *, deleted: bool = False) -> s.Version:
+    """Which version of a subject a canonical schema is."""
     existing(state, subject, deleted=deleted)
     found = find(state, subject, text, deleted=deleted)
     if found is None:
@@ -168,32 +247,16 @@ def as_version(wanted: int | str, subject: str) -> int | str:
     )
 
 
-def against(state: s.RegistryState, subject: str, schema: str, wanted: int | str) -> list[str]:
-    """What speaks against a schema behind one version, by the subject's level."""
-    text = canonical(schema, subject)
-    number = as_version(wanted, subject)
-    if number == LATEST and not state.versions(subject):
-        return []
-    old = version(state, subject, number)
-    return avro_schema.problems(state.level(subject), text, [(old.version, old.schema)])
-
-
-def against_all(state: s.RegistryState, subject: str, schema: str) -> list[str]:
-    """What speaks against a schema as the subject's next version, by the subject's level."""
-    text = canonical(schema, subject)
-    earlier = [(one.version, one.schema) for one in state.versions(subject)]
-    return avro_schema.problems(state.level(subject), text, earlier)
-
-
-def require_compatible(state: s.RegistryState, subject: str, text: str) -> None:
-    """Refuse a schema that the subject's level forbids."""
-    if why := against_all(state, subject, text):
-        raise refusal(
-            codes.INCOMPATIBLE,
-            "Schema being registered is incompatible with an earlier schema for subject "
-            f"'{subject}', level {state.level(subject)}: {'. '.join(why)}",
-            subject,
-        )
+def comparison(state: s.RegistryState, subject: str, wanted: int | str | None = None) -> Comparison:
+    """What the next version of a subject is held against, by its level; wanted: one version only,
+    of which the latest need not be there.
+    """
+    found = state.versions(subject)
+    if wanted is not None:
+        number = as_version(wanted, subject)
+        found = [version(state, subject, number)] if found or number != LATEST else []
+    earlier = [(one.version, one.schema) for one in found]
+    return Comparison(subject, state.level(subject), earlier, state.judged)
 
 
 def delete_version(
@@ -209,7 +272,7 @@ def delete_version(
     if found.deleted and not permanent:
         text = f"Subject '{subject}' Version {found.version} {SOFT_DELETED}"
         raise refusal(codes.VERSION_DELETED, text, subject)
-    return RegistryDecision(found.version, (deletion(found, permanent=permanent),))
+    return RegistryDecision(found.version, deletions(state, [found], permanent=permanent))
 
 
 def delete_subject(
@@ -224,19 +287,26 @@ def delete_subject(
     if not permanent and not living:
         raise refusal(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
     going = everything if permanent else living
-    changes: list[s.Change] = [deletion(one, permanent=permanent) for one in going]
-    if subject in state.levels:
-        changes.append(s.LevelSet(subject, ""))
-    if subject in state.modes:
-        changes.append(s.ModeSet(subject, ""))
-    return RegistryDecision([one.version for one in going], tuple(changes))
+    changes = deletions(state, going, permanent=permanent)
+    return RegistryDecision([one.version for one in going], changes)
 
 
-def deletion(one: s.Version, *, permanent: bool) -> s.Change:
-    """What is true of a version that is deleted."""
-    if permanent:
-        return s.SchemaPurged(one.subject, one.version)
-    return s.SchemaDeleted(one.subject, one.version)
+def deletions(
+    state: s.RegistryState, going: Sequence[s.Version], *, permanent: bool
+) -> Sequence[s.Change]:
+    """What is true when versions of one subject are deleted: with the last living one its level and
+    its mode go, whichever way it went.
+    """
+    subject = going[0].subject
+    gone = s.SchemaPurged if permanent else s.SchemaDeleted
+    changes: list[s.Change] = [gone(subject, one.version) for one in going]
+    numbers = {one.version for one in going}
+    if all(one.version in numbers for one in state.versions(subject)):
+        if subject in state.levels:
+            changes.append(s.LevelSet(subject, ""))
+        if subject in state.modes:
+            changes.append(s.ModeSet(subject, ""))
+    return changes
 
 
 def level(state: s.RegistryState, subject: str, *, default: bool) -> str:
@@ -308,8 +378,12 @@ def require_writable(state: s.RegistryState, subject: str) -> None:
 
 def check_subject(subject: str) -> None:
     """Refuse a name that no subject has."""
-    if not subject or len(subject) > SUBJECT_LENGTH_MAX or not subject.isprintable():
-        text = f"A subject's name has 1 to {SUBJECT_LENGTH_MAX} printable characters"
+    is_long = len(subject) > SUBJECT_LENGTH_MAX
+    if not subject or is_long or not subject.isprintable() or subject in NO_PARTS:
+        text = (
+            f"A subject's name has 1 to {SUBJECT_LENGTH_MAX} printable characters, and is not "
+            f"{' or '.join(NO_PARTS)}"
+        )
         raise refusal(codes.UNPROCESSABLE, text, subject[:SUBJECT_LENGTH_MAX])
 
 

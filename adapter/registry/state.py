@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, json
 
 from adapter.registry import avro_schema
+from adapter.registry.compatibility import JudgedPairs
 
 GLOBAL = ""
 """Stands for the subject of what holds for all that have nothing of their own."""
@@ -77,6 +78,40 @@ def about(change: Change) -> Key:
             return "MODE", change.subject, 0
 
 
+def says_nothing(change: Change) -> bool:
+    """Whether a change leaves nothing of its key."""
+    match change:
+        case SchemaPurged():
+            return True
+        case LevelSet():
+            return not change.level
+        case ModeSet():
+            return not change.mode
+    return False
+
+
+def replaced_deletion(change: Change) -> Key | None:
+    """The key of the deletion that means nothing any more when a version is there again, or gone
+    for good.
+    """
+    if isinstance(change, (SchemaKept, SchemaPurged)):
+        return "DELETED", change.subject, change.version
+    return None
+
+
+def nothing_of(key: Key) -> Change | None:
+    """The change that leaves nothing of a key; None for a deletion, which goes with its version."""
+    kind, subject, version = key
+    match kind:
+        case "SCHEMA":
+            return SchemaPurged(subject, version)
+        case "CONFIG":
+            return LevelSet(subject, "")
+        case "MODE":
+            return ModeSet(subject, "")
+    return None
+
+
 class ChangeEntry(Struct, frozen=True):
     """What one append writes: changes that take effect together.
 
@@ -123,6 +158,8 @@ class RegistryState:
         self.levels: dict[str, str] = {}
         self.modes: dict[str, str] = {}
         self.next_id = 1
+        self.judged = JudgedPairs()
+        """Of schemas; no part of what is held."""
         self._texts: dict[int, str] = {}
         self._uses: dict[int, int] = {}
         self._ids: dict[str, set[int]] = {}
@@ -131,7 +168,7 @@ class RegistryState:
     def apply(self, entry: ChangeEntry) -> None:
         """Make the changes of an entry."""
         for change in entry.changes:
-            self._apply(change)
+            self.make(change)
         self.next_id = max(self.next_id, entry.next_id)
 
     def text(self, schema_id: int) -> str | None:
@@ -175,7 +212,8 @@ class RegistryState:
             return for_all
         return self.modes.get(subject) or for_all
 
-    def _apply(self, change: Change) -> None:
+    def make(self, change: Change) -> None:
+        """Make one change."""
         match change:
             case SchemaKept():
                 self._forget(change.subject, change.version)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from msgspec import Struct
 from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
 from adapter.registry import python_values
 from adapter.registry.bounded_values import VALUES_DECODED_MAX, ValueReader, refuse_rest
-from adapter.registry.frame import FRAME, MAGIC, parse, schema_id_of
+from adapter.registry.frame import FRAME, parse, schema_id_of, written_frame
 from adapter.registry.port import LATEST, NotKnownError, Registered, SchemaRegistry
 from adapter.registry.resolution import Resolution
 
@@ -43,13 +44,16 @@ class Parsed(Struct):
     """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry. text: the
     schema as it was given.
 
-    guard: reads values within bounds, if a few bytes can stand for a value of any size or depth.
+    strict: judges the bytes of values, which fastavro does not: it takes a branch or a symbol of a
+    negative number, a boolean of 2, numbers of more bits than they have. is_bounded: it also keeps
+    values within bounds, as a few bytes can stand for one of any size or depth.
     """
 
     schema_id: int
     schema: Any
     text: str
-    guard: ValueReader | None = None
+    strict: ValueReader
+    is_bounded: bool = False
     used_s: float = 0.0
 
 
@@ -90,15 +94,15 @@ class Values:
         """
         found = self._writer(schema, subject, register=register)
         out = io.BytesIO()
-        out.write(FRAME.pack(MAGIC, found.schema_id))
+        out.write(written_frame(found.schema_id))
         try:
-            if found.guard is not None:
+            if found.is_bounded:
                 python_values.check_depth(value)
             python_values.check(value, found.schema)
             # Strict: a misspelt field must not be left out without a word.
             fastavro.schemaless_writer(out, found.schema, value, strict_allow_default=True)
-            if found.guard is not None:
-                found.guard.read(out.getvalue())  # what no reader would read is not written
+            if found.is_bounded:
+                found.strict.read(out.getvalue())  # what no reader would read is not written
         except (*python_values.UNFIT, NotAvro) as error:
             why = error.text if isinstance(error, NotAvro) else error
             raise NotAvro(
@@ -123,7 +127,8 @@ class Values:
             if reader is None or turned is None:
                 value = read(body, FRAME.size, written, named=named)
             else:
-                value = read(turned.rewrite(body, FRAME.size), 0, reader, named=named)
+                data = turned.rewrite(body, FRAME.size)
+                value = read(data, 0, reader, named=named, is_ours=True)
         except SchemaIncompatible as error:
             raise SchemaIncompatible(
                 f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error.text}"
@@ -220,13 +225,19 @@ class Values:
         return found
 
 
-def read(data: bytes, at: int, written: Parsed, *, named: bool = False) -> Any:
-    """Read a value that begins at a byte. named: see Values.decode().
+def read(
+    data: bytes, at: int, written: Parsed, *, named: bool = False, is_ours: bool = False
+) -> Any:
+    """Read a value that begins at a byte. named: see Values.decode(). is_ours: the bytes were
+    written here, and may at most be too many.
 
     Raises NotAvro, or one of DAMAGED, for what is no value.
     """
-    if written.guard is not None:
-        written.guard.read(data, at)
+    if written.is_bounded:
+        written.strict.read(data, at)
+    elif not is_ours:
+        with suppress(RecursionError):  # as deep as the schema: whatever the bytes say
+            written.strict.read(data, at)
     source = io.BytesIO(data)
     source.seek(at)
     value = fastavro.schemaless_reader(
@@ -252,7 +263,10 @@ def resolution(writer: str, reader: str) -> Resolution | None:
 def text_of(schema: SchemaName) -> str | None:
     """Return the text of a schema that is given itself, or by its file; None for one by name."""
     if isinstance(schema, Mapping):
-        return json.dumps(schema)
+        try:
+            return json.dumps(schema, default=_as_json)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidSchema(f"the schema given cannot be written as JSON: {error}") from error
     if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "[", '"'):
         return schema
     if isinstance(schema, Path) or (isinstance(schema, str) and schema.endswith(".avsc")):
@@ -263,12 +277,20 @@ def text_of(schema: SchemaName) -> str | None:
     return None
 
 
+def _as_json(part: Any) -> Any:
+    """Return what json takes in the place of a part of a schema."""
+    if isinstance(part, Mapping):
+        return dict(part)
+    raise TypeError(f"{type(part).__name__} has no form in JSON")
+
+
 def parsed(schema_id: int, text: str, name: str) -> Parsed:
     """Parse a schema. name: of it, for errors. Raises InvalidSchema."""
     schema = parse(text, name)
-    is_guarded = python_values.is_unbounded(schema)
-    guard = ValueReader(text, name, VALUES_DECODED_MAX) if is_guarded else None
+    is_bounded = python_values.is_unbounded(schema)
+    strict = ValueReader(text, name, VALUES_DECODED_MAX, is_bounded=is_bounded)
     try:
-        return Parsed(schema_id, python_values.prepare(schema), text, guard)
+        prepared = python_values.prepare(schema)
+        return Parsed(schema_id, prepared, text, strict, is_bounded)
     except (RecursionError, SystemError) as error:  # fastavro's is the second one
         raise InvalidSchema(f"{name} is nested too deep") from error

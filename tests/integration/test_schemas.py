@@ -38,6 +38,7 @@ from adapter.server.services.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.storage.ledger.kafka_reader import Whole
 from adapter.storage.ledger.kafka_settings import LedgerSettings
+from adapter.storage.topics.admin import admin_client
 from adapter.testing import queue_manager
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
@@ -132,6 +133,35 @@ def test_what_is_registered_outlives_the_registry(
             assert first.delete_subject("s") == [1, 2]
             assert second.subjects() == []
             assert second.schema(2) == first.schema(2)
+
+
+def test_a_topic_that_was_made_again_is_noticed_however_long_it_is(
+    kafka: AnyKafka, unique_name: Callable[..., str]
+) -> None:
+    """As by a restore, while a registry runs."""
+    name = unique_name("_schemas.")
+    servers = kafka.bootstrap_servers
+    with closing(topic.on_kafka(servers, name)) as running, admin_client(servers, None) as admin:
+        assert running.register("s", ORDER) == 1
+        admin.delete_topics([name])[name].result(WAIT_S)
+        with closing(topic.on_kafka(servers, name)) as restored:
+            until_s = time.monotonic() + WAIT_S
+            while True:
+                try:
+                    assert restored.register("other", WITH_NOTE) == 1
+                    break
+                except RegistryNotAvailable:  # the broker has not deleted it yet
+                    assert time.monotonic() < until_s
+            for level in LEVELS:
+                restored.set_level(level, "other")
+            for _ in range(2):
+                with pytest.raises(RegistryNotAvailable, match="created again"):
+                    running.register("s", '"int"')
+                with pytest.raises(RegistryNotAvailable, match="created again"):
+                    running.schema(1)
+            assert restored.subjects() == ["other"]
+            with closing(topic.on_kafka(servers, name)) as restarted:
+                assert restarted.schema(1) == restored.schema(1)
 
 
 EAGER = {

@@ -32,6 +32,23 @@ class UnsettledError(FeedError):
     """What some values need to be decoded may be on its way; it is known within some seconds."""
 
 
+class UnaskedError(UnsettledError):
+    """Not all was asked that some values need to be decoded: the time for it was over."""
+
+
+class Preparation(Struct, frozen=True):
+    """How long some values have waited to be decoded, and what may be asked for them now. Times are
+    of the monotonic clock, in seconds.
+
+    since_s: when they were read. round_s: what was asked since then is not asked again. until_s:
+    no question is begun after it.
+    """
+
+    since_s: float
+    round_s: float
+    until_s: float
+
+
 class FeedStopped(Exception):  # noqa: N818 -- it says what has become of the feed
     """A feed reads no further until an operator decides from where."""
 
@@ -101,9 +118,12 @@ class FeedConsumer(Protocol):
 class ValueDecoder(Protocol):
     """Decodes values of records, for any thread."""
 
-    def prepare(self, records: Iterable[TopicRecord], feed: FeedAttributes) -> None:
-        """Ask for what decode() needs of these. Raises FeedError until that is known:
-        UnsettledError if it may be on its way, others if nothing can be asked.
+    def prepare(
+        self, records: Iterable[TopicRecord], feed: FeedAttributes, wait: Preparation
+    ) -> None:
+        """Ask for what decode() needs of these. Raises FeedError until that is known: UnaskedError
+        if more is to be asked, UnsettledError if it may be on its way, others if nothing can be
+        asked.
         """
 
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:

@@ -38,10 +38,11 @@ from adapter.runtime.feeds.port import (
     FeedTopics,
     PartitionEnd,
     PartitionLost,
+    Preparation,
     Read,
     SizedBatch,
 )
-from adapter.runtime.feeds.undecided import UNDECIDED_S, UndecidedPartitions
+from adapter.runtime.feeds.undecided import UndecidedPartitions
 from adapter.runtime.feeds.waiting import PausedPartitions, WaitingBytes
 from adapter.storage.format.feeds import TopicRecord, dead_letter_of, message_of
 
@@ -58,6 +59,8 @@ SWEEP_S = 5.0
 """How often it is looked for new partitions, and how far away the ends are."""
 PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """After failures in a row. A sweep that succeeds ends the row."""
+UNDECIDED_S = 60.0
+"""So long a consumer waits for a registry that does not answer, before another one reads."""
 STOP_S = 30.0
 
 LISTED = 3
@@ -308,8 +311,8 @@ class FeedReader:
                 return found
         return []
 
-    def _ask_for_schemas(self, records: Sequence[TopicRecord]) -> None:
-        self._topics.decoder.prepare(records, self.reading.attributes)
+    def _ask_for_schemas(self, records: Sequence[TopicRecord], wait: Preparation) -> None:
+        self._topics.decoder.prepare(records, self.reading.attributes, wait)
 
     def _note_undecided(self, why: str) -> None:
         self._failures += 1

@@ -2,13 +2,16 @@
 
 A schema is asked of the registry once, and kept. While the registry does not answer nothing can be
 decided, and the feed waits. A schema that the registry does not have may be on its way: what is
-registered is seen by one server of a registry before another. So it is asked for again for some
-seconds, and only then are its values what cannot be decoded. This module knows no topic, and does
-not know what becomes of a value.
+registered is seen by one server of a registry before another. So it is asked for again until a
+value has waited for some seconds, and only then is it what cannot be decoded. Since when a value
+waits, its reader says: an answer may take long, and there may be many to wait for, so that nothing
+follows from when a schema was asked for last. This module knows no topic, and does not know what
+becomes of a value.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -29,7 +32,7 @@ from adapter.registry import codes
 from adapter.registry.bounded_values import ValueReader, json_of
 from adapter.registry.frame import FRAME, schema_id_of
 from adapter.registry.port import SchemaRegistry
-from adapter.runtime.feeds.port import FeedError, UnsettledError
+from adapter.runtime.feeds.port import FeedError, Preparation, UnaskedError, UnsettledError
 from adapter.storage.format.feeds import DecodedValue, TopicRecord
 
 SCHEMAS_MAX = 1_000
@@ -47,14 +50,24 @@ MakeRegistry = Callable[[], SchemaRegistry]
 
 
 class _Asked:
-    """What is known of a schema: what reads its values, or why none can be read, since when."""
+    """What is known of a schema: what reads its values, or why none can be read, since when.
 
-    __slots__ = ("asked_s", "first_s", "reader", "why")
+    unknown: what the registry said, while the schema may be on its way.
+    """
 
-    def __init__(self, now_s: float) -> None:
+    __slots__ = ("asked_s", "reader", "unknown", "why")
+
+    def __init__(self) -> None:
         self.reader: ValueReader | None = None
-        self.why = ""
-        self.first_s = self.asked_s = now_s
+        self.why = self.unknown = ""
+        self.asked_s = -math.inf
+
+    def is_settled(self, now_s: float, wait: Preparation) -> bool:
+        """Whether nothing is to be asked for these values. One answer counts for all the time that
+        values wait, however long their other schemas take.
+        """
+        is_recent = self.asked_s >= wait.since_s or now_s - self.asked_s < AGAIN_S
+        return self.reader is not None or (bool(self.why) and is_recent)
 
 
 class FeedSchemas:
@@ -74,19 +87,26 @@ class FeedSchemas:
         """Those that can be used, and read values."""
         self._unusable: OrderedDict[int, _Asked] = OrderedDict()
 
-    def prepare(self, records: Iterable[TopicRecord], feed: FeedAttributes) -> None:
+    def prepare(
+        self, records: Iterable[TopicRecord], feed: FeedAttributes, wait: Preparation
+    ) -> None:
         """Ask for the schemas of these values, so that decode() does not. Blocking, bounded by the
-        registry's timeouts.
+        time that it has, and a last question by the registry's timeouts.
 
-        Raises UnsettledError while it is not decided whether they can be decoded, and FeedError if
-        the registry does not answer.
+        Raises UnaskedError if the time was over before all were asked for, UnsettledError while it
+        is not decided whether they can be decoded, and FeedError if the registry does not answer.
         """
         if feed.value not in DECODED:
             return
         ids = {number for one in records if (number := _schema_of(one)) is not None}
-        waits = [why for number in sorted(ids) if (why := self._ask(number))]
-        if waits:
-            raise UnsettledError(waits[0])
+        why = ""
+        for number in sorted(ids):
+            found = self._ask(number, wait)
+            if found is None:
+                raise UnaskedError(why or f"schema {number} of a value is still to be asked for")
+            why = why or found
+        if why:
+            raise UnsettledError(why)
 
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
         """Return what a record's value is; None if the feed decodes no values, and for null.
@@ -123,20 +143,23 @@ class FeedSchemas:
         if registry is not None:
             registry.close()
 
-    def _ask(self, number: int) -> str:
-        """Ask for a schema, unless it is known; returns why that is to be tried again, or "".
+    def _ask(self, number: int, wait: Preparation) -> str | None:
+        """Ask for a schema, unless it is known; returns why that is to be tried again, or "". None:
+        there was no time to ask.
 
         Raises FeedError if the registry does not answer, or answers none of these questions.
         """
         now_s = self._clock()
         with self._lock:
-            known = self._asked.get(number) or self._unusable.get(number) or _Asked(now_s)
-            if not known.why and now_s - known.asked_s >= AGAIN_S:
-                known.first_s = now_s  # what waited for it then was given up: it begins anew
-            if known.reader is not None or (known.why and now_s - known.asked_s < AGAIN_S):
+            known = self._asked.get(number) or self._unusable.get(number) or _Asked()
+            if known.is_settled(now_s, wait):
                 self._keep(number, known)
                 return ""
-        wait = ""
+        if known.unknown and known.asked_s >= wait.round_s:
+            return known.unknown
+        if now_s >= wait.until_s:
+            return None
+        why = ""
         try:
             text = self._open().schema(number)
             known.reader = _reader(text, number)
@@ -145,12 +168,13 @@ class FeedSchemas:
             # what is no registry, all of which an operator can change.
             if isinstance(error, RegistryNotAvailable) or (error.code and not _is_unknown(error)):
                 raise FeedError(error.text) from error
-            wait = self._note(known, number, error, now_s)
+            why = self._note(known, number, error, now_s - wait.since_s)
         except Error as error:
             raise FeedError(error.text) from error
+        known.asked_s, known.unknown = now_s, why
         with self._lock:
             self._keep(number, known)
-        return wait
+        return why
 
     def _keep(self, number: int, known: _Asked) -> None:
         """Remember a schema, and forget those of its kind that were not asked for the longest."""
@@ -164,12 +188,14 @@ class FeedSchemas:
         while len(kept) > most:
             kept.popitem(last=False)
 
-    def _note(self, known: _Asked, number: int, error: SchemaError, now_s: float) -> str:
-        """Note that a schema cannot be used; returns why that is not certain yet, or ""."""
-        known.asked_s = now_s
+    def _note(self, known: _Asked, number: int, error: SchemaError, waited_s: float) -> str:
+        """Note that a schema cannot be used; returns why that is not certain yet, or "".
+
+        waited_s: how long the values had waited when it was asked for.
+        """
         if not isinstance(error, SchemaNotFound):
             known.why = f"its value has schema {number}, which cannot be used: {error.text}"
-        elif known.why or now_s - known.first_s >= SETTLE_S:
+        elif known.why or waited_s >= SETTLE_S:
             known.why = f"its value has schema {number}, which is not registered: {error.text}"
         else:
             return f"schema {number} of a value is not registered yet: {error.text}"

@@ -1,9 +1,10 @@
 """What was read of partitions, until it is known how its values are decoded.
 
 A value may name a schema that is not registered yet: its partition waits for some seconds, and the
-others are read on: what one program writes holds up the partitions that it writes to. What waits
-is bounded; when it is too much, all partitions wait. This module must not know what becomes of a
-value.
+others are read on: what one program writes holds up the partitions that it writes to. That is true
+of the questions about its schemas, too: so much is asked in each turn and no more, of the
+partitions in rotation, and what is known costs no question. What waits is bounded; when it is too
+much, all partitions wait. This module must not know what becomes of a value.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from adapter.runtime.feeds.port import FeedError, Read, UnsettledError
+from adapter.runtime.feeds.port import Preparation, Read, UnaskedError, UnsettledError
 from adapter.storage.format.feeds import TopicRecord
 
 AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Before it is asked again of a partition whether it is decided."""
+TURN_S = 0.05
+"""So long is asked before partitions that do not wait are read on; and for one question more."""
 RECORDS_MAX = 5_000
 BYTES_MAX = 8 * 1024 * 1024
 """When this waits, of all partitions of a feed, nothing more is read. Fewer records than schemas
 are remembered that cannot be used, of which each of them may name one."""
-UNDECIDED_S = 60.0
-"""So long a consumer waits for the schemas of what it has read, before another one reads it."""
 
 
 class HeldPartition(Struct):
-    """What was read of a partition, since when it waits, and when it is asked again."""
+    """What was read of a partition, since when it waits, and when it is asked again.
+
+    round_s: when the last round of questions about it began.
+    """
 
     reads: list[Read]
     since_s: float
+    round_s: float
     due_s: float = 0.0
     in_a_row: int = 0
 
@@ -45,11 +50,12 @@ class UndecidedPartitions:
 
     def __init__(
         self,
-        prepare: Callable[[Sequence[TopicRecord]], None],
+        prepare: Callable[[Sequence[TopicRecord], Preparation], None],
         failed: Callable[[str], None],
     ) -> None:
-        """prepare: asks for what decoding needs; raises UnsettledError while that may be on its
-        way, and other FeedErrors. failed: is called with what it says of a partition that waits.
+        """prepare: asks for what decoding needs; raises UnaskedError if it had no time for all,
+        UnsettledError while that may be on its way, and other FeedErrors. failed: is called with
+        what it says of a partition that waits.
         """
         self._prepare = prepare
         self._failed = failed
@@ -79,7 +85,7 @@ class UndecidedPartitions:
         for one in found:
             held = self._held.get(one.partition)
             if held is None:
-                held = self._held[one.partition] = HeldPartition([], now_s)
+                held = self._held[one.partition] = HeldPartition([], now_s, now_s)
             held.reads.append(one)
 
     def decide(self) -> list[Read]:
@@ -87,21 +93,27 @@ class UndecidedPartitions:
         it waits, until it is called again.
         """
         now_s = time.monotonic()
+        until_s = now_s + TURN_S
         decided: list[int] = []
+        unasked: list[int] = []
         for partition, held in self._held.items():
             if held.due_s > now_s:
                 continue
             try:
-                self._prepare(held.records)
+                self._prepare(held.records, Preparation(held.since_s, held.round_s, until_s))
+            except UnaskedError as error:
+                self.why = str(error)
+                unasked.append(partition)
             except UnsettledError as error:
                 self.why = str(error)
                 self._failed(self.why)
-                if now_s - held.since_s > UNDECIDED_S:
-                    raise FeedError(self.why) from error
-                held.due_s = now_s + AGAIN_S[min(held.in_a_row, len(AGAIN_S) - 1)]
+                pause_s = AGAIN_S[min(held.in_a_row, len(AGAIN_S) - 1)]
+                held.due_s = held.round_s = time.monotonic() + pause_s
                 held.in_a_row += 1
             else:
                 decided.append(partition)
+        for partition in unasked[:1]:  # which had this turn: the next one is the others'
+            self._held[partition] = self._held.pop(partition)
         found = [one for partition in decided for one in self._held.pop(partition).reads]
         if not self._held:
             self.why = ""

@@ -2,15 +2,25 @@
 
 import http.client
 import json
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from adapter.errors import RegistryNotAvailable, StartError
-from adapter.registry import topic
+from adapter.errors import (
+    InvalidSchema,
+    RegistryNotAvailable,
+    SchemaError,
+    SchemaNotFound,
+    StartError,
+)
+from adapter.registry import api, codes, compatibility, topic
+from adapter.registry import http as module
 from adapter.registry.http import RegistryServer
 from adapter.registry.rest import RestRegistry
+from adapter.registry.rules import RegistryDecision
+from adapter.registry.state import SchemaKept
 from adapter.registry.topic import TopicRegistry
 
 JSON = {"Content-Type": "application/json"}
@@ -60,6 +70,64 @@ def test_what_is_not_there_is_answered_in_the_apis_words(
     answered, body = call(url, method, path)
     assert (answered, body["error_code"]) == (status, status)
     assert str(status) in body["message"]
+
+
+def test_schemas_are_listed_up_to_a_number(
+    url: str, registry: TopicRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "SCHEMAS_LISTED_MAX", 3)
+    for number in range(5):
+        registry.register(f"s{number}", '"int"')
+
+    def listed(query: str) -> list[str]:
+        return [one["subject"] for one in call(url, "GET", f"/schemas{query}")[1]]
+
+    assert listed("") == listed("?limit=-1") == listed("?limit=9") == ["s0", "s1", "s2"]
+    assert listed("?limit=2") == ["s0", "s1"]
+    assert listed("?offset=3") == listed("?offset=3&limit=9") == ["s3", "s4"]
+    assert listed("?offset=9") == listed("?limit=0") == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 40])
+def test_a_long_list_is_sent_in_parts_and_is_the_same(
+    url: str, registry: TopicRegistry, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PART_BYTES", 200)
+    texts = [json.dumps({"type": "fixed", "name": f"F{n}", "size": 1}) for n in range(count)]
+    for number, text in enumerate(texts):
+        registry.register(f"s{number:02}", text)
+    _, found = call(url, "GET", "/schemas")
+    assert [json.loads(one["schema"]) for one in found] == [json.loads(one) for one in texts]
+    assert call(url, "GET", "/subjects")[1] == [f"s{number:02}" for number in range(count)]
+
+
+def test_answers_that_are_not_read_take_no_memory(url: str, registry: TopicRegistry) -> None:
+    """Whatever all of it would take: only what a socket holds is written."""
+    text = json.dumps({"type": "fixed", "name": "F", "size": 1, "more": "x" * 400_000})
+    for number in range(20):
+        one = SchemaKept(f"s{number}", 1, 1, text)
+        registry.change(lambda _known, one=one: RegistryDecision(0, (one,)))  # type: ignore[misc]
+    made: list[int] = []
+    parts_of = module.parts_of
+
+    def count(values: list[Any]) -> Iterator[bytes]:
+        for part in parts_of(values):
+            made.append(len(part))
+            yield part
+
+    host, _, port = url.removeprefix("http://").partition(":")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "parts_of", count)
+        clients = [socket.create_connection((host, int(port)), 30) for _ in range(4)]
+        for client in clients:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+            client.sendall(b"GET /schemas HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        for client in clients:
+            assert client.recv(10)
+        assert registry.subjects()
+        assert len(made) < 20 * len(clients), "not all of it"
+        for client in clients:
+            client.close()
 
 
 def test_only_json_is_taken(url: str, registry: TopicRegistry) -> None:
@@ -294,3 +362,75 @@ def test_what_looks_only_whether_somebody_is_there_is_answered(url: str) -> None
     assert call(url, "GET", "/contexts") == (200, ["."])
     assert call(url, "GET", "/schemas/types") == (200, ["AVRO"])
     assert "version" in call(url, "GET", "/v1/metadata/version")[1]
+
+
+def test_every_answer_that_refuses_has_a_code_of_the_api(
+    url: str, registry: TopicRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever layer refuses it."""
+    registry.register("s", '"int"')
+    registry.set_level("FULL_TRANSITIVE", "s")
+    monkeypatch.setattr(compatibility, "STEPS_OF_ALL_MAX", 0)
+    texts = ('"long"', '"string"', "{", "[" * 5_000, "", '{"type": "record"}')
+    paths = ("/subjects/s/versions", "/subjects/s", "/subjects/t", "/subjects/%0a/versions")
+    checks = tuple(f"/compatibility/subjects/{one}" for one in ("s/versions", "s/versions/latest"))
+    for text in texts:
+        for path in (*paths, *checks, "/compatibility/subjects/s/versions/7"):
+            status, body = call(url, "POST", path, {"schema": text})
+            if status >= 400:
+                assert body["error_code"] in codes.ERRORS
+                assert codes.status_of(body["error_code"]) == status
+    rest = RestRegistry(url)
+    for asked in (registry, rest):
+        with pytest.raises(InvalidSchema) as caught:
+            asked.register("s", '"long"')
+        assert caught.value.code == codes.INVALID_SCHEMA
+    rest.close()
+
+
+def test_no_cache_answers_for_the_registry(url: str, registry: TopicRegistry) -> None:
+    """What another program has deleted is not there, and is registered again."""
+    rest = RestRegistry(url)
+    text = '"int"'
+    for permanent in (False, True):
+        first = rest.register("s", text)
+        assert rest.lookup("s", text).version == rest.version("s", rest.versions("s")[0]).version
+        number = rest.version("s").version
+        assert rest.schema(first) == text
+        registry.delete_subject("s")
+        if permanent:
+            registry.delete_subject("s", permanent=True)
+        asks: tuple[Callable[[], Any], ...] = (
+            lambda: rest.lookup("s", text),
+            lambda number=number: rest.version("s", number),  # type: ignore[misc]
+            lambda: rest.version("s"),
+            *([lambda first=first: rest.schema(first)] if permanent else []),
+        )
+        for ask in asks:
+            with pytest.raises(SchemaNotFound):
+                ask()
+        assert rest.register("s", text)
+        assert registry.subjects() == ["s"]
+    rest.close()
+
+
+@pytest.mark.parametrize("subject", [".", ".."])
+def test_a_subject_that_a_url_shortens_is_refused(
+    url: str, registry: TopicRegistry, subject: str
+) -> None:
+    rest = RestRegistry(url)
+    registry.register("versions", '"int"')
+    asks: tuple[Callable[[], Any], ...] = (
+        lambda: rest.register(subject, '"int"'),
+        lambda: rest.lookup(subject, '"int"'),
+        lambda: rest.version(subject),
+        lambda: rest.set_level("NONE", subject),
+        lambda: rest.delete_subject(subject),
+        lambda: registry.register(subject, '"int"'),
+    )
+    for ask in asks:
+        with pytest.raises(SchemaError) as caught:
+            ask()
+        assert caught.value.code == codes.UNPROCESSABLE
+    assert registry.subjects() == ["versions"]
+    rest.close()

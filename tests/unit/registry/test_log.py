@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +9,15 @@ import pytest
 from confluent_kafka import KafkaError
 
 from adapter.registry import log
-from adapter.registry.log import Kept, MemorySchemaLog, TopicLog
+from adapter.registry.log import (
+    Kept,
+    MemorySchemaLog,
+    RecordsMissingError,
+    TopicLog,
+    TopicRemadeError,
+)
 from adapter.storage.ledger.memory import MemoryLog
-from adapter.storage.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.storage.ledger.port import LedgerUnavailable
 from adapter.storage.topics import admin as topics
 
 
@@ -38,6 +43,23 @@ class Topic:
         self.end = 8
         self.opened = 0
         self.fails = 0
+        self.ids = ["first"]
+        """Its id each time that it is asked for; the last one for ever."""
+        self.admins = 0
+
+    def admin(self, *_: object) -> SimpleNamespace:
+        self.admins += 1
+
+        def close() -> None:
+            self.admins -= 1
+
+        return SimpleNamespace(ensure=lambda _specs: [], identities=self.identities, close=close)
+
+    def identities(self, names: list[str]) -> dict[str, str]:
+        found = self.ids[0] if len(self.ids) == 1 else self.ids.pop(0)
+        if found == "away":
+            raise topics.TopicError("no answer", retriable=True)
+        return dict.fromkeys(names, found) if found else {}
 
     def source(self, _settings: Any) -> Source:
         self.opened += 1
@@ -75,8 +97,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     made = Topic()
     monkeypatch.setattr(log, "LedgerSource", made.source)
     monkeypatch.setattr(topics, "settings_for", lambda *_: None)
-    ensuring = nullcontext(SimpleNamespace(ensure=lambda _specs: []))
-    monkeypatch.setattr(topics, "TopicAdmin", lambda *_: ensuring)
+    monkeypatch.setattr(topics, "TopicAdmin", made.admin)
     return made
 
 
@@ -90,10 +111,22 @@ def test_reading_goes_on_where_it_was_also_after_a_close(topic: Topic) -> None:
     assert read.read() == []
     read.close()
     read.close()
-    topic.offsets.append(9)
+    topic.offsets += [8, 9]
     topic.end = 10
-    assert offsets(read.read()) == [9]
+    assert offsets(read.read()) == [8, 9]
     assert topic.opened == 2
+
+
+def test_where_something_is_missing_behind_the_last_read_all_is_read_again(topic: Topic) -> None:
+    """Whatever compaction has removed there, this reader has not seen."""
+    read = TopicLog("k:1")
+    assert offsets(read.read()) == [3, 4, 7]
+    topic.offsets = [4, 8, 10]
+    topic.end = 11
+    with pytest.raises(RecordsMissingError, match="offset 9"):
+        read.read()
+    assert offsets(read.read()) == [4, 8, 10]
+    assert read.read() == []
 
 
 def test_what_was_read_before_a_failure_is_not_lost(topic: Topic) -> None:
@@ -111,8 +144,48 @@ def test_a_topic_that_was_made_anew_is_not_read_on(topic: Topic) -> None:
     read = TopicLog("k:1")
     read.read()
     topic.end = 1
-    with pytest.raises(LedgerMismatch, match="created again"):
+    with pytest.raises(TopicRemadeError, match="created again"):
         read.read()
+
+
+@pytest.mark.parametrize("closes", [False, True])
+@pytest.mark.parametrize("end", [8, 9, 20])
+def test_a_longer_topic_of_the_same_name_is_not_read_on(
+    topic: Topic, end: int, *, closes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = TopicLog("k:1")
+    assert offsets(read.read()) == [3, 4, 7]
+    topic.ids = ["second"]
+    topic.offsets += range(8, end)
+    topic.end = end
+    if end == 8 and not closes:
+        assert read.read() == []
+        monkeypatch.setattr(log, "CHECK_S", 0.0)
+    for _ in range(2):
+        if closes:
+            read.close()
+        with pytest.raises(TopicRemadeError, match="another topic than before"):
+            read.read()
+    read.close()
+    assert topic.admins == 0
+
+
+def test_what_was_read_is_of_the_topic_that_is_there_afterwards(topic: Topic) -> None:
+    read = TopicLog("k:1")
+    topic.ids = ["first", "second"]  # when it is opened, and behind the first read
+    with pytest.raises(TopicRemadeError):
+        read.read()
+
+
+@pytest.mark.parametrize(("found", "says"), [("", "not there at the moment"), ("away", "no ans")])
+def test_what_cannot_be_asked_of_a_topic_is_tried_again(
+    topic: Topic, found: str, says: str
+) -> None:
+    read = TopicLog("k:1")
+    topic.ids = ["first", found, "first"]
+    with pytest.raises(LedgerUnavailable, match=says):
+        read.read()
+    assert offsets(read.read()) == [3, 4, 7], "nothing of it is lost"
 
 
 class Writer:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from adapter.errors import SchemaError
-from adapter.registry import codes, rules
+from adapter.registry import codes, compatibility, rules
 from adapter.registry.rules import RegistryDecision
-from adapter.registry.state import GLOBAL, ChangeEntry, RegistryState
+from adapter.registry.state import GLOBAL, MODES, ChangeEntry, RegistryState
 from tests.contract.schema_changes import DEFAULT, INT, record
 
 A, AB = record(INT), record(INT, DEFAULT)
@@ -49,9 +49,89 @@ def test_an_import_keeps_its_numbers(state: RegistryState) -> None:
 
 def test_numbers_are_given_in_an_import_and_only_there(state: RegistryState) -> None:
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 0, 5)
-    refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 1, 0)
     mode(state, "IMPORT")
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A)
+
+
+def test_a_version_may_be_given_everywhere_if_it_is_the_next_one(state: RegistryState) -> None:
+    for number in (2, 7):
+        refused(codes.INVALID_SCHEMA, rules.register, state, "s", A, number)
+    assert do(state, rules.register(state, "s", A, 1)) == 1
+    refused(codes.INVALID_SCHEMA, rules.register, state, "s", AB, 1)
+    assert do(state, rules.register(state, "s", AB, 2)) == 2
+    assert do(state, rules.register(state, "s", A, 7)) == 1, "it is there"
+    assert [one.version for one in state.versions("s")] == [1, 2]
+
+
+@pytest.mark.parametrize("numbers", [(0, 7), (1, 7), (1, 0)])
+def test_what_is_imported_again_is_there_once(
+    state: RegistryState, numbers: tuple[int, int]
+) -> None:
+    mode(state, "IMPORT")
+    for _ in range(3):
+        assert do(state, rules.register(state, "s", A, *numbers)) == max(1, numbers[1])
+    assert [one.version for one in state.versions("s")] == [1]
+    assert do(state, rules.register(state, "s", A, 2, numbers[1])), "another version is asked for"
+    assert [one.version for one in state.versions("s")] == [1, 2]
+
+
+@pytest.mark.parametrize("wanted", MODES)
+@pytest.mark.parametrize("subject", ["s", GLOBAL])
+def test_what_is_there_is_registered_in_every_mode(
+    state: RegistryState, wanted: str, subject: str
+) -> None:
+    """Programs register what they write with when they start."""
+    do(state, rules.register(state, "s", A))
+    do(state, rules.register(state, "s", AB))
+    mode(state, wanted, subject, force=True)
+    for schema, number in ((A, 1), (AB, 2)):
+        assert rules.register(state, "s", schema) == RegistryDecision(number)
+    do(state, rules.set_mode(state, subject, "READWRITE", force=True))
+    do(state, rules.delete_version(state, "s", 1, permanent=False))
+    mode(state, wanted, subject, force=True)
+    if wanted != "READWRITE":
+        refused(codes.NOT_PERMITTED, rules.register, state, "s", A)
+
+
+@pytest.mark.parametrize("by", ["subject", "versions", "latest"])
+@pytest.mark.parametrize("permanent", [False, True])
+def test_with_its_last_version_a_subject_loses_its_level_and_its_mode(
+    state: RegistryState, by: str, permanent: bool
+) -> None:
+    for number, schema in enumerate((A, AB)):
+        assert do(state, rules.register(state, "s", schema)) == number + 1
+    do(state, rules.set_level(state, "s", "FULL"))
+    mode(state, "READWRITE", "s")
+
+    def delete(*, for_good: bool) -> None:
+        if by == "subject":
+            do(state, rules.delete_subject(state, "s", permanent=for_good))
+        for number in (1, 2) if by != "subject" else ():
+            assert state.levels.get("s") == (None if for_good else "FULL")
+            wanted = "latest" if by == "latest" and not for_good else number
+            do(state, rules.delete_version(state, "s", wanted, permanent=for_good))
+
+    delete(for_good=False)
+    assert (state.levels, state.modes) == ({}, {})
+    if permanent:
+        delete(for_good=True)
+        assert (state.size(), state.levels, state.modes) == (0, {}, {})
+
+
+@pytest.mark.parametrize("subject", [".", ".."])
+def test_a_name_that_no_path_has_is_refused(state: RegistryState, subject: str) -> None:
+    refused(codes.UNPROCESSABLE, rules.register, state, subject, A)
+    refused(codes.UNPROCESSABLE, rules.set_level, state, subject, "FULL")
+
+
+def test_schemas_that_are_too_large_to_be_compared_are_refused_with_a_code(
+    state: RegistryState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(state, rules.register(state, "s", A))
+    monkeypatch.setattr(compatibility, "STEPS_OF_ALL_MAX", 0)
+    refused(codes.INVALID_SCHEMA, rules.register, state, "s", AB)
+    for against in (None, "latest", 1):
+        refused(codes.INVALID_SCHEMA, rules.comparison(state, "s", against).problems, AB)
 
 
 def test_an_import_leaves_numbers_for_others(state: RegistryState) -> None:

@@ -6,8 +6,10 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -19,8 +21,8 @@ from adapter.errors import (
     SchemaIncompatible,
     SchemaNotFound,
 )
-from adapter.registry import topic
-from adapter.registry.log import Kept, MemorySchemaLog
+from adapter.registry import avro_schema, codes, compatibility, rules, topic
+from adapter.registry.log import Kept, MemorySchemaLog, RecordsMissingError, TopicRemadeError
 from adapter.registry.port import Level
 from adapter.registry.topic import TopicRegistry
 from adapter.storage.ledger.envelope import ENTRY, OWNER_CHANGED, encode
@@ -86,6 +88,9 @@ class TopicView:
 
     def read(self) -> list[Kept]:
         found = [record for at, record in self._shared.records if at >= self._next]
+        if self._next and len(found) < self._shared.end - self._next:
+            self._next = 0
+            raise RecordsMissingError("compaction was faster")
         self._next = self._shared.end
         return found
 
@@ -307,6 +312,23 @@ def test_what_could_not_be_forgotten_is_forgotten_later(monkeypatch: pytest.Monk
     assert view.asked[8:] == [1]
 
 
+def test_subjects_that_came_and_went_leave_nothing() -> None:
+    shared = Topic()
+    registry = on(shared)
+    for number in range(30):
+        registry.register(f"s{number}", schema("a"))
+        registry.set_level("FULL", f"s{number}")
+        for permanent in (False, True):
+            registry.delete_subject(f"s{number}", permanent=permanent)
+    for level in LEVELS:
+        registry.set_level(level)
+    shared.compact(tombstones=True)
+    assert len(shared.records) < 6  # the owner, the level, and what is not read back yet
+    again = on(shared)
+    assert again.register("s", schema("b")) > registry.ask(lambda known: known.next_id) - 2
+    assert everything(again) == everything(registry)
+
+
 def test_records_that_nobody_needs_are_forgotten() -> None:
     shared = Topic()
     registry = on(shared)
@@ -317,9 +339,170 @@ def test_records_that_nobody_needs_are_forgotten() -> None:
     assert on(shared).level("s") == "BACKWARD"
 
 
+class Held(TopicView):
+    """A log that answers when it is let."""
+
+    def __init__(self, shared: Topic) -> None:
+        super().__init__(shared)
+        self.answers = threading.Event()
+        self.answers.set()
+        self.is_asked = threading.Event()
+
+    def read(self) -> list[Kept]:
+        self.is_asked.set()
+        assert self.answers.wait(10)
+        return super().read()
+
+
+def test_a_known_schema_is_answered_while_kafka_is_waited_for() -> None:
+    log = Held(Topic())
+    registry = TopicRegistry(log)
+    number = registry.register("s", schema("a"))
+    log.answers.clear()
+    log.is_asked.clear()
+    with ThreadPoolExecutor(2) as others:
+        waits: list[Future[Any]] = [
+            others.submit(registry.subjects),
+            others.submit(registry.set_level, "FULL"),
+        ]
+        assert log.is_asked.wait(10)
+        assert registry.schema(number)
+        assert registry.statistics()["versions"] == 1
+        assert not any(one.done() for one in waits)
+        log.answers.set()
+    assert registry.level() == "FULL"
+
+
+@pytest.mark.parametrize("what", ["register", "check", "lookup"])
+def test_schemas_are_judged_while_others_are_served(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest work is not done behind a lock: all is answered from within it."""
+    registry = TopicRegistry(TopicView(Topic()))
+    registry.register("s", schema("a"))
+    seen: list[object] = []
+
+    def within(step: Callable[..., Any]) -> Callable[..., Any]:
+        def stepping(*given: Any) -> Any:
+            if not registry._lock.locked():
+                with ThreadPoolExecutor(1) as others:
+                    seen.append(others.submit(registry.subjects).result(10))
+            return step(*given)
+
+        return stepping
+
+    monkeypatch.setattr(avro_schema, "canonical", within(avro_schema.canonical))
+    monkeypatch.setattr(compatibility, "unreadable", within(compatibility.unreadable))
+    with contextlib.suppress(SchemaNotFound):
+        getattr(registry, what)("s", schema("a", "b"))
+    assert len(seen) == (1 if what == "lookup" else 2)
+
+
+@pytest.mark.parametrize("names", [("a",), ("b",)])
+def test_a_decision_judges_nothing_again(
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = TopicRegistry(TopicView(Topic()))
+    registry.set_level("FULL_TRANSITIVE")
+    for more in "cde":
+        registry.register("s", schema("x", more))
+    judged: list[bool] = []
+    judge = compatibility.unreadable
+
+    def note(*given: Any) -> Any:
+        judged.append(registry._lock.locked())
+        return judge(*given)
+
+    monkeypatch.setattr(compatibility, "unreadable", note)
+    registry.register("s", schema("x", *names))
+    assert judged == [False] * 6
+
+
+def test_a_long_change_is_several_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Topic()
+    registry = on(shared)
+    registry.set_level("NONE")
+    for number in range(20):
+        registry.register("s", schema(f"a{number}"))
+    monkeypatch.setattr(topic, "ENTRY_BYTES_MAX", 300)
+    for permanent in (False, True):
+        end = shared.end
+        assert registry.delete_subject("s", permanent=permanent) == list(range(1, 21))
+        written = [one.value for at, one in shared.records if at >= end and one.value is not None]
+        assert 3 < len(written) < 10
+        assert all(len(one) < 400 for one in written)
+        assert everything(on(shared)) == everything(registry)
+    assert registry.subjects() == []
+
+
+def test_a_long_change_that_is_overtaken_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Topic()
+    view = Rival(shared)
+    registry = TopicRegistry(view)
+    registry.set_level("NONE")
+    for number in range(20):
+        registry.register("s", schema(f"a{number}"))
+    monkeypatch.setattr(topic, "ENTRY_BYTES_MAX", 300)
+    monkeypatch.setattr(topic, "PAUSE_S", 0.0)
+    shared.fails = ["", "away"]
+    registry.delete_subject("s")
+    assert on(shared).subjects() == registry.subjects() == []
+
+
+def test_what_kafka_never_takes_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Topic()
+    view = TopicView(shared)
+    registry = TopicRegistry(view)
+    registry.register("s", schema("a"))
+    end, write = shared.end, view.write
+    refused = LedgerUnavailable("Broker: Message size too large", retriable=False)
+    monkeypatch.setattr(view, "write", Mock(side_effect=refused))
+    with pytest.raises(RegistryNotAvailable, match="too large") as caught:
+        registry.register("s", schema("a", "b"))
+    assert caught.value.code == codes.STORE_FAILED
+    assert shared.end == end
+    monkeypatch.setattr(view, "write", write)
+    assert registry.register("s", schema("a", "b")) == 2
+    assert everything(on(shared)) == everything(registry)
+
+
+def test_a_topic_that_was_made_again_is_not_answered_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = TopicView(Topic())
+    registry = TopicRegistry(view)
+    number = registry.register("s", schema("a"))
+    monkeypatch.setattr(view, "read", Mock(side_effect=TopicRemadeError("created again")))
+    for _ in range(2):
+        with pytest.raises(RegistryNotAvailable, match="created again"):
+            registry.subjects()
+        with pytest.raises(RegistryNotAvailable, match="created again"):
+            registry.schema(number)
+    assert view.asked == []
+
+
+def test_who_has_not_read_for_long_sees_what_is_there() -> None:
+    """A day later not even the markers of what was deleted meanwhile are there."""
+    shared = Topic()
+    idle, busy = on(shared), on(shared)
+    assert idle.register("s", schema("a")) == 1
+    busy.register("t", schema("b"))
+    for permanent in (False, True):
+        busy.delete_subject("s", permanent=permanent)
+    for level in LEVELS * 2:
+        busy.set_level(level)
+    shared.compact(tombstones=True)
+    assert idle.subjects() == on(shared).subjects() == ["t"]
+    assert everything(idle) == everything(busy)
+    with pytest.raises(SchemaNotFound):
+        idle.schema(1)
+    assert idle.register("s", schema("c")) == 3
+
+
 STEP = st.tuples(
     st.sampled_from(
-        ("register", "register", "register", "level", "delete", "purge", "version", "compact")
+        (
+            *("register", "register", "register", "level", "delete", "purge", "version"),
+            *("compact", "take"),
+        )
     ),
     st.integers(0, 1),
     st.sampled_from(("s", "t")),
@@ -334,6 +517,8 @@ def do(registry: TopicRegistry, what: str, subject: str, number: int) -> None:
             registry.register(subject, schema(*"abcd"[: number + 1]))
         case "level":
             registry.set_level(LEVELS[number], subject)
+        case "take":
+            registry.change(lambda known: rules.take_level(known, subject))
         case "delete" | "purge":
             registry.delete_subject(subject, permanent=what == "purge")
         case "version":

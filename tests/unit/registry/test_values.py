@@ -5,6 +5,7 @@ import struct
 import time
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,9 +19,11 @@ from adapter.errors import (
     SchemaNotFound,
 )
 from adapter.registry import topic, values
-from adapter.registry.frame import FRAME, schema_id_of
+from adapter.registry.bounded_values import VALUES_DECODED_MAX, ValueReader
+from adapter.registry.frame import FRAME, schema_id_of, written_frame
 from adapter.registry.topic import TopicRegistry
 from adapter.registry.values import Values
+from adapter.storage.format import avro
 
 
 def schema(*fields: dict[str, Any]) -> dict[str, Any]:
@@ -323,3 +326,84 @@ def test_types_of_one_short_name_are_told_apart() -> None:
     registry.register("s", json.dumps([enum, other]))
     for value in ("X", {"i": 5}):
         assert at.decode(at.encode(value, "s"), json.dumps([enum, other])) == value
+
+
+BOTH = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+FOUR = {"type": "fixed", "name": "F", "size": 4}
+HOSTILE: dict[str, tuple[Any, Any, bytes]] = {
+    "branch": (
+        ["null", "int", "string"],
+        ["long", "null", "int", "string"],
+        avro.long(-1) + b"\x04hi",
+    ),
+    "symbol": (BOTH, {**BOTH, "symbols": ["A", "B", "C"]}, avro.long(-1)),
+    "int": ("int", "long", avro.long(2**40)),
+    "boolean": ("boolean", ["boolean", "null"], b"\x02"),
+    "70 bits": ("long", "double", b"\xff" * 9 + b"\x7f"),
+    "11 bytes": ("long", "double", b"\x80" * 10 + b"\0"),
+    "length": ("bytes", "string", avro.long(-1) + b"abc"),
+    "not UTF-8": ("string", ["string", "null"], b"\x04\xff\xfe"),
+    "cut": (FOUR, ["null", FOUR], b"ab"),
+    "behind": ("int", "long", b"\x02\x02"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("wrap", ["itself", "array", "field", "recursive"])
+def test_no_reader_takes_what_is_no_value(wrap: str, name: str) -> None:
+    """A program's, one with a schema of its own, and a feed's."""
+
+    def wrapped(kind: Any) -> str:
+        fields = [{"name": "it", "type": kind}]
+        if wrap == "recursive":
+            fields.append({"name": "next", "type": ["null", "R"]})
+        shapes = {"itself": kind, "array": {"type": "array", "items": kind}}
+        return json.dumps(shapes.get(wrap, {"type": "record", "name": "R", "fields": fields}))
+
+    writer, reader, data = HOSTILE[name]
+    schemas = topic.in_memory()
+    number = schemas.register("s", wrapped(writer))
+    ends = {"array": (b"\x02", b"\0"), "recursive": (b"", b"\0")}.get(wrap, (b"", b""))
+    body = written_frame(number) + ends[0] + data + ends[1]
+    door = Values(schemas)
+    with pytest.raises(NotAvro):
+        door.decode(body)
+    with pytest.raises(NotAvro):
+        door.decode(body, wrapped(reader))
+    with pytest.raises(NotAvro):
+        ValueReader(wrapped(writer), "of a feed").read(body)
+
+
+@pytest.mark.parametrize("levels", [60, 100])
+def test_a_schema_of_many_levels_is_read_all_the_same(levels: int) -> None:
+    kind: Any = "int"
+    value: Any = 7
+    for level in range(levels):
+        kind = {"type": "record", "name": f"R{level}", "fields": [{"name": "a", "type": kind}]}
+        value = {"a": value}
+    door = Values(topic.in_memory())
+    assert door.decode(door.encode(value, kind, "s", register=True)) == value
+
+
+def test_a_long_value_of_small_parts_is_read() -> None:
+    kind = {"type": "array", "items": "int"}
+    door = Values(topic.in_memory())
+    value = [1] * (VALUES_DECODED_MAX + 1)
+    assert door.decode(door.encode(value, kind, "s", register=True)) == value
+
+
+@pytest.mark.parametrize("part", [{1}, object(), b"x"])
+def test_a_schema_that_is_no_json_is_refused(part: Any) -> None:
+    door = Values(topic.in_memory())
+    with pytest.raises(InvalidSchema, match="cannot be written as JSON"):
+        door.encode({"number": 1}, {**ONE, "more": part}, "s", register=True)
+    itself: dict[str, Any] = dict(ONE)
+    itself["more"] = itself
+    with pytest.raises(InvalidSchema, match="cannot be written as JSON"):
+        door.encode({"number": 1}, itself, "s", register=True)
+
+
+def test_a_schema_is_any_mapping() -> None:
+    door = Values(topic.in_memory())
+    given = MappingProxyType({**ONE, "fields": [MappingProxyType(ONE["fields"][0])]})
+    assert door.decode(door.encode({"number": 1}, given, "s", register=True)) == {"number": 1}

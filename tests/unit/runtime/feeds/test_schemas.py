@@ -1,5 +1,7 @@
 """Values of feeds are decoded by their schemas, and a feed waits while that is not decided."""
 
+import math
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -10,13 +12,16 @@ from adapter.registry import codes, topic
 from adapter.registry.port import SchemaRegistry
 from adapter.registry.values import Values
 from adapter.runtime.feeds import schemas as module
-from adapter.runtime.feeds.port import FeedError, UnsettledError
+from adapter.runtime.feeds import undecided
+from adapter.runtime.feeds.port import FeedError, Preparation, Read, UnsettledError
 from adapter.runtime.feeds.reader import PAUSES_S
 from adapter.runtime.feeds.schemas import FeedSchemas
+from adapter.runtime.feeds.undecided import AGAIN_S, TURN_S, UndecidedPartitions
 from adapter.storage.format.feeds import DecodedValue, TopicRecord
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 AVRO = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+NO_WAIT = Preparation(0.0, 0.0, math.inf)
 AVROJSON = FeedAttributes(topic="orders", queue="Q", value="AVROJSON")
 
 
@@ -35,7 +40,8 @@ class Asked:
         self.asked: list[int] = []
         self.answers = list(answers)
         self.closed = 0
-        self.now_s = 100.0
+        self.now_s = self.since_s = 100.0
+        """The time, and since when values wait."""
         self.text = ""
         self.decoder = FeedSchemas(lambda: cast("SchemaRegistry", self), lambda: self.now_s)
 
@@ -52,8 +58,13 @@ class Asked:
         self, value: bytes | None = None, feed: FeedAttributes = AVRO
     ) -> DecodedValue | None:
         one = record(self.body if value is None else value)
-        self.decoder.prepare([one], feed)
+        self.prepare([one], feed)
         return self.decoder.decode(one, feed)
+
+    def prepare(self, records: list[TopicRecord], feed: FeedAttributes = AVRO) -> None:
+        """Ask for the schemas of values, with all the time that there is."""
+        wait = Preparation(self.since_s, self.now_s, math.inf)
+        self.decoder.prepare(records, feed, wait)
 
 
 def test_a_value_is_decoded_and_its_schema_is_asked_for_once() -> None:
@@ -74,7 +85,7 @@ def test_what_is_not_to_be_decoded_is_not() -> None:
     at = Asked()
     assert at.decode(feed=FeedAttributes(topic="orders", queue="Q")) is None
     assert at.decoder.decode(record(None), AVRO) is None
-    at.decoder.prepare([record(None), record(b"text")], AVRO)
+    at.prepare([record(None), record(b"text")])
     assert not at.asked
 
 
@@ -131,6 +142,7 @@ def test_a_schema_that_is_unknown_may_be_on_its_way() -> None:
     at.now_s += module.SETTLE_S - 1
     with pytest.raises(FeedError, match="not registered yet"):
         at.decode()
+    at.now_s += 0.5
     at.answers.clear()
     assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
 
@@ -146,6 +158,7 @@ def test_a_schema_that_stays_unknown_is_asked_for_now_and_then() -> None:
         assert found.why.endswith("which is not registered: no schema")
     assert len(at.asked) == 2
     at.now_s += module.AGAIN_S
+    at.since_s = at.now_s
     at.answers.clear()
     assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
 
@@ -154,9 +167,9 @@ def test_all_unknown_schemas_settle_together() -> None:
     at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
     records = [record(b"\x00" + number.to_bytes(4, "big") + b"x") for number in range(1, 100)]
     with pytest.raises(FeedError, match="schema 1 of a value"):
-        at.decoder.prepare(records, AVRO)
+        at.prepare(records)
     at.now_s += module.SETTLE_S
-    at.decoder.prepare(records, AVRO)
+    at.prepare(records)
     assert len(at.asked) == 2 * len(records)
 
 
@@ -196,7 +209,7 @@ def test_schemas_that_cannot_be_used_push_out_none_that_can(
     at.answers = [SchemaNotFound("no schema", code=codes.NO_SCHEMA)]
     strange = [record(b"\x00" + number.to_bytes(4, "big") + b"x") for number in range(50, 70)]
     with pytest.raises(UnsettledError):
-        at.decoder.prepare(strange, AVRO)
+        at.prepare(strange)
     assert len(at.decoder._unusable) == 5
     asked = len(at.asked)
     assert at.decode() is not None
@@ -205,7 +218,7 @@ def test_schemas_that_cannot_be_used_push_out_none_that_can(
 
 def test_without_a_registry_a_feed_waits() -> None:
     with pytest.raises(FeedError, match="set schema_registry of the queue manager"):
-        FeedSchemas().prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
+        FeedSchemas().prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO, NO_WAIT)
 
 
 def test_a_registry_that_cannot_be_made_is_tried_again() -> None:
@@ -214,7 +227,7 @@ def test_a_registry_that_cannot_be_made_is_tried_again() -> None:
 
     decoder = FeedSchemas(make)
     with pytest.raises(FeedError, match="a package is missing"):
-        decoder.prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
+        decoder.prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO, NO_WAIT)
     decoder.close()
 
 
@@ -226,8 +239,8 @@ def test_a_schema_that_another_feed_has_pushed_out_is_asked_for_again(
     at = Asked()
     of_another = Values(at.registry).encode({}, {**ORDER, "fields": []}, "other", register=True)
     one = record(at.body)
-    at.decoder.prepare([one], AVRO)
-    at.decoder.prepare([record(of_another)], AVRO)
+    at.prepare([one])
+    at.prepare([record(of_another)])
     with pytest.raises(FeedError, match="was forgotten"):
         at.decoder.decode(one, AVRO)
     assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
@@ -266,6 +279,7 @@ def test_a_schema_that_is_met_again_much_later_may_be_on_its_way_again(
             at.decode()
         at.now_s += 0.5
     at.now_s += later_s
+    at.since_s = at.now_s
     with pytest.raises(FeedError, match="not registered yet"):
         at.decode()
     at.now_s += module.SETTLE_S - 1
@@ -284,3 +298,44 @@ def test_pauses_between_attempts_do_not_begin_it_anew() -> None:
     found = at.decode()
     assert found is not None
     assert "not registered" in found.why
+
+
+@pytest.mark.parametrize("partitions", [1, 10])
+@pytest.mark.parametrize("answer_s", [0.0, 0.06, 2.0])
+@pytest.mark.parametrize("ids", [1, 10, 600])
+def test_all_values_are_decided_however_long_answers_take(
+    ids: int, answer_s: float, partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is asked for once after the time that it may be on its way, and a second time before.
+    No turn takes longer than its time and one question.
+    """
+    at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
+    monkeypatch.setattr(undecided, "time", SimpleNamespace(monotonic=lambda: at.now_s))
+    answer = at.schema
+
+    def answer_late(number: int) -> str:
+        at.now_s += answer_s
+        return answer(number)
+
+    monkeypatch.setattr(at, "schema", answer_late)
+    waits = UndecidedPartitions(
+        lambda records, wait: at.decoder.prepare(records, AVRO, wait), lambda _why: None
+    )
+    records = [
+        TopicRecord(n % partitions, n, None, b"\x00" + (n + 9).to_bytes(4, "big") + b"x")
+        for n in range(ids)
+    ]
+    waits.add(records)
+    until_s = at.now_s + 2 * (ids * answer_s + module.SETTLE_S + max(AGAIN_S)) * (1 + 0.02 / TURN_S)
+    found: list[Read] = []
+    while at.now_s < until_s and len(found) < ids:
+        began_s = at.now_s
+        found += waits.decide()
+        assert at.now_s - began_s <= TURN_S + answer_s
+        at.now_s += 0.02  # the others' turn
+    assert len(found) == ids
+    for one in records:
+        decoded = at.decoder.decode(one, AVRO)
+        assert decoded is not None
+        assert "is not registered: no schema" in decoded.why
+    assert len(at.asked) <= 2 * ids + len(AGAIN_S) * ids * (answer_s * ids < module.SETTLE_S)

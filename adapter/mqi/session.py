@@ -10,7 +10,6 @@ MQ; the others are told 2009, after which programs connect again. This module kn
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -19,7 +18,6 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.connection.channel.channel import Channel
-from adapter.connection.channel.forking import new_lock
 from adapter.connection.channel.link.port import NoLink
 from adapter.connection.channel.requests import Handle, Pending, StartOver
 from adapter.connection.channel.unit import Unit, perform
@@ -28,6 +26,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import pad
 from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
+from adapter.mqi.call_gate import CallGate
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
@@ -84,6 +83,10 @@ class AsyncPutTally(Struct):
         to = self.to
         name = pad("" if to is None else to.name, 48)
         here = pad("" if to is None else queue_manager, 48)
+        resolved, there = name, here
+        if to is not None and to.kind != TOPIC:
+            resolved = pad(to.resolved or to.name, 48)
+            there = pad(to.resolved_queue_manager or queue_manager, 48)
         topic = to.resolved if to is not None and to.kind == TOPIC else ""
         fields = {
             "CompCode": self.code,
@@ -94,8 +97,8 @@ class AsyncPutTally(Struct):
             "ObjectType": mq.MQOT_TOPIC if topic else mq.MQOT_Q,
             "ObjectName": name,
             "ObjectQMgrName": here,
-            "ResolvedObjectName": name,
-            "ResolvedQMgrName": here,
+            "ResolvedObjectName": resolved,
+            "ResolvedQMgrName": there,
         }
         return fields, topic
 
@@ -113,8 +116,7 @@ class MqiSession:
         """Whether anything may have been put or got in the unit."""
         self.is_broken = False
         self._options = cno_options
-        self._thread = threading.get_ident()
-        self._busy = new_lock()
+        self.gate = CallGate(cno_options)
         self._numbers = itertools.count(2)
         self._unanswered: list[tuple[Pending, Object]] = []
 
@@ -127,26 +129,6 @@ class MqiSession:
     def times_lost(self) -> int:
         """How often the connection has been lost, and made again."""
         return int(self.channel.statistics()["connections_lost"])
-
-    # -- one call at a time
-
-    def enter(self, from_consumer: bool = False) -> None:
-        """Begin a call: what other threads may do depends on how the handle is shared.
-
-        from_consumer: the thread is one of the connection's own, that calls the program.
-        """
-        if self._options & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
-            if not self._busy.acquire(blocking=False):
-                raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
-            return
-        shared = self._options & mq.MQCNO_HANDLE_SHARE_BLOCK
-        if not (shared or from_consumer or threading.get_ident() == self._thread):
-            raise MqiFailure(mq.MQRC_HCONN_ERROR)
-        self._busy.acquire()
-
-    def leave(self) -> None:
-        """End a call."""
-        self._busy.release()
 
     def check(self) -> None:
         """MqiFailure if the connection is lost for good."""
@@ -296,7 +278,7 @@ class MqiSession:
                 return
             failure = MqiFailure(REASON_CODES[Reason(done.warning)], warning=True)
             tally.warned += 1
-        if not tally.reason:
+        if failure.code > tally.code:  # a failure is told even if a warning came first
             tally.code, tally.reason, tally.to = failure.code, failure.reason, to
 
     def failure(self, error: Error) -> MqiFailure:

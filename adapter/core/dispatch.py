@@ -83,7 +83,20 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     if qm.step.denied:
         effects.denied, qm.step.denied = qm.step.denied, []
     effects.commands_wait = serving.do_commands_wait(qm)
+    for reply in effects.replies:
+        if type(reply.result) is Messages:
+            reply.result = _with_time(reply.result, now_ms)
     return effects
+
+
+def _with_time(found: Messages, now_ms: int) -> Messages:
+    """Say what time it is with messages that have an end: a client's clock may be another. What is
+    kept, to be answered again, is as it was.
+    """
+    for one in found.messages:
+        if one.message.expires_at_ms:
+            return replace(found, now_ms=now_ms)
+    return found
 
 
 def _connect(qm: QueueManager, _: Effects, given: inputs.Connected, _now_ms: int) -> None:

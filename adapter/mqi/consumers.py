@@ -101,7 +101,9 @@ class CallbackConsumer(Struct, eq=False):
             self.told = 0
             return mq.MQCS_NONE
         state = mq.MQCS_SUSPENDED_TEMPORARY
-        if reason in GONE:
+        if reason == mq.MQRC_RECONNECT_INCOMPATIBLE:
+            state, self.is_suspended = mq.MQCS_SUSPENDED_USER_ACTION, True
+        elif reason in GONE:
             state, self.is_suspended = mq.MQCS_SUSPENDED, True
         else:
             self.pause_s = pause_s

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -34,6 +34,7 @@ ResultT = TypeVar("ResultT")
 ASYNC_PUTS_MAX = 400
 """Puts without an answer; the client layer lets 512 commands of a connection go unanswered."""
 TOPIC = "topic"
+GroupField = Literal["in_put_group", "in_get_group"]
 ASKING_TO_RECONNECT = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR
 
 
@@ -45,7 +46,9 @@ class Object(Struct, eq=False):
     message that was browsed last; cursor_since: how often the connection had been lost then.
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     is_transmission: it is a transmission queue of this queue manager. property_control: PROPCTL of
-    the name that was opened.
+    the name that was opened. in_put_group, in_get_group: what was put, or got, last by it has left
+    it in a group or a segmented message; the queue manager says where. browses_in_order: whether
+    the cursor has come to its place in logical order; None: it has not moved.
     """
 
     number: int
@@ -60,6 +63,9 @@ class Object(Struct, eq=False):
     resolved_queue_manager: str = ""
     is_transmission: bool = False
     property_control: str = "COMPAT"
+    in_put_group: bool = False
+    in_get_group: bool = False
+    browses_in_order: bool | None = None
 
 
 class AsyncPutTally(Struct):
@@ -114,6 +120,8 @@ class MqiSession:
         self.unit: Unit | None = None
         self._unit_holds = False
         """Whether anything may have been put or got in the unit."""
+        self._groups_before: dict[tuple[Object, GroupField], bool] = {}
+        """Whether handles were in groups before the unit."""
         self.is_broken = False
         self._options = cno_options
         self.gate = CallGate(cno_options)
@@ -182,6 +190,28 @@ class MqiSession:
             raise MqiFailure(refusal)
         return opened, opened.handle
 
+    def note_group(self, opened: Object, field: GroupField, flags: int, *, in_unit: bool) -> None:
+        """Note whether a message has left a handle in a group. flags: its MQMF_*. in_unit: if that
+        is backed out, the handle is where it was before.
+
+        The place in a group is lost with the connection: a verb that goes on with a group says so,
+        and is refused then, for it would begin another one.
+        """
+        before: bool = getattr(opened, field)
+        is_inside = leads_on(flags)
+        if is_inside == before:
+            return
+        if in_unit:
+            self._groups_before.setdefault((opened, field), before)
+        setattr(opened, field, is_inside)
+
+    def _end_unit(self, *, is_undone: bool) -> None:
+        """Forget the unit. is_undone: its handles are in their groups where they were before."""
+        self.unit = None
+        for (opened, field), before in self._groups_before.items() if is_undone else ():
+            setattr(opened, field, before)
+        self._groups_before.clear()
+
     # -- asking
 
     def ask(
@@ -197,6 +227,8 @@ class MqiSession:
         try:
             answer = perform(self.channel, unit, requests, request, kind, after)
         except Error as error:
+            if error.refused is Reason.GROUP_POSITION_LOST and not self._asks:
+                self._break_off()
             raise self.failure(error) from error
         if unit is not None and not (isinstance(answer, Messages) and not answer.messages):
             self._unit_holds = True
@@ -287,13 +319,26 @@ class MqiSession:
         if isinstance(error, ConnectionBroken) or (isinstance(error, InDoubt) and no_link):
             self.is_broken = True
         if isinstance(error, BackedOut) and self.unit is not None and self._is_lost(self.unit):
-            if self._options & ASKING_TO_RECONNECT:
+            if self._asks:
                 return MqiFailure(mq.MQRC_BACKED_OUT)
             if self._unit_holds or not self.reconnects:
-                self.is_broken, self.unit = True, None
-                self.channel.close(abrupt=True)
+                self._break_off()
             return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
-        return failure_without(no_link, error, asked=self._options & ASKING_TO_RECONNECT)
+        if error.refused is Reason.GROUP_POSITION_LOST and not self._asks:
+            return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
+        return failure_without(no_link, error, asked=self._asks)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the program asked for reconnection: else it is told that a connection is broken
+        which was made again without what it held.
+        """
+        return bool(self._options & ASKING_TO_RECONNECT)
+
+    def _break_off(self) -> None:
+        """Leave a connection that was made again: the program makes another one."""
+        self.is_broken, self.unit = True, None
+        self.channel.close(abrupt=True)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
         """Return what MQSTAT reports, and reset the counts; see AsyncPutTally.report()."""
@@ -315,23 +360,24 @@ class MqiSession:
             unit.commit()
         except BackedOut as error:
             failure = self.failure(error)
-            self.unit = None
+            self._end_unit(is_undone=True)
             if self._unit_holds or self.is_broken:
                 raise MqiFailure(failure.reason, warning=not self.is_broken) from error
         except Error as error:
             failure = self.failure(error)
             if not unit.is_open:  # else it was refused: nothing has changed
-                self.unit = None
+                self._end_unit(is_undone=True)
             raise failure from error
         else:
-            self.unit = None
+            self._end_unit(is_undone=False)
 
     def backout(self) -> None:
         """MQBACK."""
         self.settle()
-        unit, self.unit = self.unit, None
+        unit = self.unit
         if unit is None:
             return
+        self._end_unit(is_undone=True)
         try:
             unit.backout()
         except Error as error:
@@ -350,7 +396,14 @@ class MqiSession:
             self.channel.close()
 
 
-def failure_without(no_link: NoLink | None, error: Error, *, asked: int) -> MqiFailure:
+def leads_on(flags: int) -> bool:
+    """Whether a message with these flags (MQMF_*) is followed by others of its group or message."""
+    if flags & mq.MQMF_SEGMENT and not flags & mq.MQMF_LAST_SEGMENT:
+        return True
+    return bool(flags & mq.MQMF_MSG_IN_GROUP and not flags & mq.MQMF_LAST_MSG_IN_GROUP)
+
+
+def failure_without(no_link: NoLink | None, error: Error, *, asked: bool) -> MqiFailure:
     """Say what the client layer raised. no_link: why no connection was made again. asked: whether
     the program asked for one.
     """

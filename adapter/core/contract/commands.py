@@ -54,6 +54,7 @@ UNMARKED: Final = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
 UNMARK_HANDLE: Final = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
 UNMARK_CO_OP: Final = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 THROUGH_QUIESCE: Final = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
+CONTINUES: Final = 134_217_728  # with LOGICAL_ORDER: refused unless the handle is in a group
 DEFERRED: Final = 524_288  # of a put: not answered; the commit of its unit says if it was refused
 
 
@@ -138,7 +139,8 @@ class Close(Struct, array_like=True, tag=4):
 class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
-    options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
+    options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle;
+    with CONTINUES it is refused by a handle that is in no group, because its connection was lost.
     DEFERRED: a one-way operation in a unit. The unit keeps the first refusal of its deferred puts,
     executes none after it, and its commit is refused for it; see Commit.
     context: the handle whose saved context is passed, if options say so.
@@ -161,8 +163,8 @@ class Get(Struct, array_like=True, tag=6):
     the first. alone: a message that was backed out before comes in a unit of its own. place: the
     message at (lane, seq, n), as browse showed it, and no other; if ids are given, with them.
     options: with any of them, one message. group_seq, offset, length_max (bytes of a body): used
-    if options say so. IF_PERSISTENT: a message that is not persistent is not got in the unit, but
-    for good; it is lost if the answer is.
+    if options say so. CONTINUES: as of a put. IF_PERSISTENT: a message that is not persistent is
+    not got in the unit, but for good; it is lost if the answer is.
     """
 
     handle: int
@@ -185,7 +187,7 @@ class Browse(Struct, array_like=True, tag=7):
 
     options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
-    UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays. seen,
+    place: as of a get; the cursor goes there. With UNMARK_HANDLE and UNMARK_CO_OP it stays. seen,
     without options, in place of the cursor, which stays: of each lane the place (lane, seq, n) seen
     last. seen_of: its queue and incarnation (see Opened): of another one nothing was seen.
     """

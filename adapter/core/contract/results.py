@@ -76,11 +76,14 @@ def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
 class Messages(Struct, array_like=True, tag=4):
     """The messages got or browsed; empty if there was none (in time). warning: see PutDone.
 
-    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue.
+    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue. now_ms: the
+    time of day at the queue manager, by which the rest of life is counted of messages that have an
+    end; 0 if none has.
     """
 
     messages: list[Delivered]
     warning: int = 0
+    now_ms: int = 0
 
 
 class UnitOutcome(Struct, array_like=True, tag=5, gc=False):

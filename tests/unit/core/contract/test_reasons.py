@@ -18,7 +18,7 @@ from adapter.core import inputs
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
-from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
+from adapter.core.contract.details import IN_GROUP, LAST_IN_GROUP, SEGMENT, Details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -108,6 +108,14 @@ def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Pu
 def setting(options: int, context: int = 0) -> c.Put:
     """Make a put that asks for a context."""
     return c.Put(1, [MessageData()], b"", options, context=context)
+
+
+def in_a_group(client: Client) -> Client:
+    """Get the first of two messages in logical order."""
+    for flags in (IN_GROUP, IN_GROUP | LAST_IN_GROUP):
+        client.do(in_order(flags))
+    client.take(options=c.LOGICAL_ORDER)
+    return client
 
 
 def detailed(**fields: object) -> c.Put:
@@ -351,6 +359,11 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     ),
     Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
     Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
+    Reason.GROUP_POSITION_LOST: (as_it_is, c.Get(1, options=c.LOGICAL_ORDER | c.CONTINUES)),
+    Reason.MATCH_OPTIONS_ERROR: (
+        in_a_group,
+        c.Get(1, message_id=b"?" * 24, options=c.LOGICAL_ORDER),
+    ),
     Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),
     Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
     Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),

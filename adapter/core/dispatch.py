@@ -21,7 +21,7 @@ from adapter.core.contract.channel_rules import ChannelRule, SetChannelRule
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.replies import Reply
+from adapter.core.contract.replies import Reply, note_time
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.contract.unit_records import UnitCommitted
@@ -61,10 +61,7 @@ from adapter.core.tables import APPLY, DECIDE
 
 
 def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
-    """Take one input, which came now; returns all that it causes.
-
-    Raises Refusal for settings that cannot be.
-    """
+    """Take one input, which came now; returns all that it causes. Refusal: settings cannot be."""
     effects = Effects()
     now_ms: int = now.time_ms
     qm.elapsed_ms = now.elapsed_ms
@@ -83,20 +80,8 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     if qm.step.denied:
         effects.denied, qm.step.denied = qm.step.denied, []
     effects.commands_wait = serving.do_commands_wait(qm)
-    for reply in effects.replies:
-        if type(reply.result) is Messages:
-            reply.result = _with_time(reply.result, now_ms)
+    note_time(effects.replies, now_ms)
     return effects
-
-
-def _with_time(found: Messages, now_ms: int) -> Messages:
-    """Say what time it is with messages that have an end: a client's clock may be another. What is
-    kept, to be answered again, is as it was.
-    """
-    for one in found.messages:
-        if one.message.expires_at_ms:
-            return replace(found, now_ms=now_ms)
-    return found
 
 
 def _connect(qm: QueueManager, _: Effects, given: inputs.Connected, _now_ms: int) -> None:

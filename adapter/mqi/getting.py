@@ -172,6 +172,8 @@ def plan_get(
         command = _browsing(opened, handle, md, gmo, match, room)
     else:
         command = _getting(opened, md, gmo, match, room)
+        if command.options & c.LOGICAL_ORDER:
+            command.options |= session.continuing(opened.in_get_group)
     form = _form_of_properties(gmo, opened)
     taker = _taker_of(session, handles, gmo, form)
     return GetPlan(opened, handle, md, gmo, room, match, form, taker, command)
@@ -304,8 +306,6 @@ def _getting(
         _refine(command, md, asked, match)
         if match & mq.MQMO_MATCH_MSG_TOKEN:
             command.place = place_of(gmo["MsgToken"])
-        if opened.in_get_group and asked & mq.MQGMO_LOGICAL_ORDER:
-            command.options |= c.CONTINUES
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
@@ -328,7 +328,7 @@ def _take(session: MqiSession, plan: GetPlan, command: c.Get) -> Messages:
         message = found.messages[0].message
         is_kept = plan.asked & mq.MQGMO_SYNCPOINT or message.persistence
         in_unit = bool(plan.asked & IN_UNIT and is_kept)
-        session.note_group(plan.opened, "in_get_group", flags_of(message), in_unit=in_unit)
+        session.groups.note(plan.opened, "in_get_group", flags_of(message), in_unit=in_unit)
     return found
 
 

@@ -77,8 +77,8 @@ def _put(
         assert opened.handle is not None
         request = put_request(opened.handle, [message], unit)
         _refine(session, request, options)
-        if opened.in_put_group and request.command.options & c.LOGICAL_ORDER:
-            request.command.options |= c.CONTINUES
+        if request.command.options & c.LOGICAL_ORDER:
+            request.command.options |= session.continuing(opened.in_put_group)
         if is_waited_for:
             return session.ask([request], request, PutDone, unit=unit)
         session.submit(request, unit, opened)
@@ -88,7 +88,7 @@ def _put(
     done = session.within(in_unit, put_in)
     if not is_topic:
         flags = 0 if message.details is None else message.details.flags
-        session.note_group(opened, "in_put_group", flags, in_unit=in_unit)
+        session.groups.note(opened, "in_put_group", flags, in_unit=in_unit)
     if is_waited_for:
         return _receipt(fields, options, message, done, is_topic)
     tell_put(fields, message, done)

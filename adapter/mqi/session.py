@@ -22,6 +22,7 @@ from adapter.connection.channel.link.port import NoLink
 from adapter.connection.channel.requests import Handle, Pending, StartOver
 from adapter.connection.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
+from adapter.core.contract.commands import CONTINUES
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import pad
@@ -109,6 +110,31 @@ class AsyncPutTally(Struct):
         return fields, topic
 
 
+class GroupNotes:
+    """Which handles are in the midst of a group, and which were before the unit."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[Object, GroupField], bool] = {}
+
+    def note(self, opened: Object, field: GroupField, flags: int, *, in_unit: bool) -> None:
+        """Note whether a message has left a handle in a group. flags: its MQMF_*. in_unit: if that
+        is backed out, the handle is where it was before.
+        """
+        before: bool = getattr(opened, field)
+        is_inside = leads_on(flags)
+        if is_inside == before:
+            return
+        if in_unit:
+            self._before.setdefault((opened, field), before)
+        setattr(opened, field, is_inside)
+
+    def end_unit(self, *, is_undone: bool) -> None:
+        """Forget how it was before the unit. is_undone: it is so again."""
+        for (opened, field), before in self._before.items() if is_undone else ():
+            setattr(opened, field, before)
+        self._before.clear()
+
+
 class MqiSession:
     """One hconn. cno_options: MQCNO_HANDLE_SHARE_* and MQCNO_RECONNECT_* of these have effect."""
 
@@ -120,8 +146,7 @@ class MqiSession:
         self.unit: Unit | None = None
         self._unit_holds = False
         """Whether anything may have been put or got in the unit."""
-        self._groups_before: dict[tuple[Object, GroupField], bool] = {}
-        """Whether handles were in groups before the unit."""
+        self.groups = GroupNotes()
         self.is_broken = False
         self._options = cno_options
         self.gate = CallGate(cno_options)
@@ -190,27 +215,11 @@ class MqiSession:
             raise MqiFailure(refusal)
         return opened, opened.handle
 
-    def note_group(self, opened: Object, field: GroupField, flags: int, *, in_unit: bool) -> None:
-        """Note whether a message has left a handle in a group. flags: its MQMF_*. in_unit: if that
-        is backed out, the handle is where it was before.
-
-        The place in a group is lost with the connection: a verb that goes on with a group says so,
-        and is refused then, for it would begin another one.
+    def continuing(self, in_group: bool) -> int:
+        """Return what a command in logical order says if its handle is in a group: CONTINUES. It is
+        refused then, if the handle's place went with a connection: it would begin another one.
         """
-        before: bool = getattr(opened, field)
-        is_inside = leads_on(flags)
-        if is_inside == before:
-            return
-        if in_unit:
-            self._groups_before.setdefault((opened, field), before)
-        setattr(opened, field, is_inside)
-
-    def _end_unit(self, *, is_undone: bool) -> None:
-        """Forget the unit. is_undone: its handles are in their groups where they were before."""
-        self.unit = None
-        for (opened, field), before in self._groups_before.items() if is_undone else ():
-            setattr(opened, field, before)
-        self._groups_before.clear()
+        return CONTINUES if in_group and self.channel.takes_continues else 0
 
     # -- asking
 
@@ -330,9 +339,7 @@ class MqiSession:
 
     @property
     def _asks(self) -> bool:
-        """Whether the program asked for reconnection: else it is told that a connection is broken
-        which was made again without what it held.
-        """
+        """Whether the program asked for reconnection."""
         return bool(self._options & ASKING_TO_RECONNECT)
 
     def _break_off(self) -> None:
@@ -360,24 +367,27 @@ class MqiSession:
             unit.commit()
         except BackedOut as error:
             failure = self.failure(error)
-            self._end_unit(is_undone=True)
+            self.unit = None
+            self.groups.end_unit(is_undone=True)
             if self._unit_holds or self.is_broken:
                 raise MqiFailure(failure.reason, warning=not self.is_broken) from error
         except Error as error:
             failure = self.failure(error)
             if not unit.is_open:  # else it was refused: nothing has changed
-                self._end_unit(is_undone=True)
+                self.unit = None
+                self.groups.end_unit(is_undone=True)
             raise failure from error
         else:
-            self._end_unit(is_undone=False)
+            self.unit = None
+            self.groups.end_unit(is_undone=False)
 
     def backout(self) -> None:
         """MQBACK."""
         self.settle()
-        unit = self.unit
+        unit, self.unit = self.unit, None
         if unit is None:
             return
-        self._end_unit(is_undone=True)
+        self.groups.end_unit(is_undone=True)
         try:
             unit.backout()
         except Error as error:

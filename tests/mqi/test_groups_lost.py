@@ -7,6 +7,9 @@ import ibmmq
 import pytest
 from ibmmq import CMQC, CMQXC, ibmmqc
 
+from adapter.connection.wire import frames
+from adapter.core.contract import commands as c
+from adapter.core.rules.primitives import groups as groups_of_core
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL
 from tests.support.relay import Relay, relay
@@ -73,7 +76,7 @@ class Program:
         ibmmqc.MQDISC(self.hconn)
 
 
-def groups(manager: TestQueueManager) -> list[bytes]:
+def group_ids(manager: TestQueueManager) -> list[bytes]:
     """Return the group id of each message on the queue."""
     with manager.connect() as other:
         return [one.group_id for one in other.queue("ORDERS").browse()]
@@ -90,8 +93,8 @@ def test_a_put_that_would_begin_another_group_is_refused(
         assert codes == ((0, 0) if number <= behind else (CMQC.MQCC_FAILED, ASKED[options]))
         if number == behind:
             program.cut()
-    assert len(groups(manager)) == behind
-    assert len(set(groups(manager))) == 1
+    assert len(group_ids(manager)) == behind
+    assert len(set(group_ids(manager))) == 1
     if behind == len(flags):
         assert program.put(flags[0]) == (0, 0)
     program.end()
@@ -110,9 +113,23 @@ def test_a_get_that_goes_on_with_no_group_is_refused(
         assert codes == ((0, 0) if number <= behind else (CMQC.MQCC_FAILED, ASKED[options]))
         if number == behind:
             program.cut()
-    assert len(groups(manager)) == len(flags) - behind
+    assert len(group_ids(manager)) == len(flags) - behind
     if behind == len(flags):
         assert program.get() == NONE_LEFT
+    program.end()
+
+
+def test_an_older_queue_manager_is_not_asked_for_what_it_does_not_know(
+    manager: TestQueueManager, way: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "PROTOCOL_VERSION", 2)
+    program = Program(way, CMQC.MQCNO_RECONNECT)
+    found: list[bool] = []
+    monkeypatch.setattr(
+        groups_of_core, "check_continues", lambda *_: found.append(bool(_[0] & c.CONTINUES))
+    )
+    assert [program.put(flags) for flags in PARTS["group"]] == [(0, 0)] * 3
+    assert found == [False] * 3
     program.end()
 
 

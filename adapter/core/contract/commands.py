@@ -33,8 +33,7 @@ KEEP: Final = 0
 DELETE: Final = 1
 PURGE: Final = 2
 
-# What a put, get or browse asks for beyond the usual, to be added up (MQPMO_*, MQGMO_*, MQMO_*; our
-# own numbers).
+# What a put, get or browse asks for beyond the usual, to be added up (of MQPMO_*; our own numbers)
 LOGICAL_ORDER: Final = 1
 ALL_MESSAGES: Final = 2  # MQGMO_ALL_MSGS_AVAILABLE
 ALL_SEGMENTS: Final = 4  # MQGMO_ALL_SEGMENTS_AVAILABLE
@@ -139,8 +138,7 @@ class Close(Struct, array_like=True, tag=4):
 class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
-    options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle;
-    with CONTINUES it is refused by a handle that is in no group, because its connection was lost.
+    options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
     DEFERRED: a one-way operation in a unit. The unit keeps the first refusal of its deferred puts,
     executes none after it, and its commit is refused for it; see Commit.
     context: the handle whose saved context is passed, if options say so.
@@ -163,8 +161,8 @@ class Get(Struct, array_like=True, tag=6):
     the first. alone: a message that was backed out before comes in a unit of its own. place: the
     message at (lane, seq, n), as browse showed it, and no other; if ids are given, with them.
     options: with any of them, one message. group_seq, offset, length_max (bytes of a body): used
-    if options say so. CONTINUES: as of a put. IF_PERSISTENT: a message that is not persistent is
-    not got in the unit, but for good; it is lost if the answer is.
+    if options say so. IF_PERSISTENT: a message that is not persistent is not got in the unit, but
+    for good; it is lost if the answer is.
     """
 
     handle: int

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from adapter.core.contract.results import Result
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from adapter.core.contract.results import Messages, Result
 
 
 class Reply:
@@ -15,3 +19,14 @@ class Reply:
         self.request = request
         self.result = result
         self.after = after
+
+
+def note_time(replies: Iterable[Reply], now_ms: int) -> None:
+    """Say what time it is with messages that have an end: the clock of their client may be another.
+
+    Answers that are kept, to be given again, stay as they are.
+    """
+    for reply in replies:
+        found = reply.result
+        if type(found) is Messages and any(one.message.expires_at_ms for one in found.messages):
+            reply.result = replace(found, now_ms=now_ms)

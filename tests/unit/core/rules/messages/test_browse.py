@@ -299,10 +299,9 @@ def test_a_restart_begins_anew_even_if_it_shows_nothing_that_fits(
 
 def test_a_restart_that_shows_what_is_too_long_leaves_the_group() -> None:
     client = client_on()
-    group = {"group_id": b"G" * 24}
     client.put("first of all")
     for number in (1, 2):
-        client.put(f"g{number}", group_seq=number, last_in_group=number == 2, **group)
+        client.put(f"g{number}", group_id=b"G" * 24, group_seq=number)
     shown = [client.browse(options=c.LOGICAL_ORDER) for _ in range(2)]
     assert shown == [["first of all"], ["g1"]]
     assert client.browse(restart=True, options=c.BOUNDED | c.LOGICAL_ORDER) == ["first of all"]

@@ -66,7 +66,8 @@ def test_a_function_of_the_connection_does_not_keep_a_disconnection_away() -> No
 def test_behind_the_beginning_of_the_end_only_functions_are_let_in(share: int) -> None:
     gate = CallGate(share)
     gate.begin_end(by_force=False)
-    for refused in (gate.enter, lambda: gate.begin_end(by_force=False)):
+    calls: list[Callable[[], None]] = [gate.enter, lambda: gate.begin_end(by_force=False)]
+    for refused in calls:
         with pytest.raises(MqiFailure) as failure:
             refused()
         assert failure.value.reason == mq.MQRC_HCONN_ERROR

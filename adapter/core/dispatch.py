@@ -61,10 +61,7 @@ from adapter.core.tables import APPLY, DECIDE
 
 
 def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
-    """Take one input, which came now; returns all that it causes.
-
-    Raises Refusal for settings that cannot be.
-    """
+    """Take one input, which came now; returns all that it causes. Refusal: settings cannot be."""
     effects = Effects()
     now_ms: int = now.time_ms
     qm.elapsed_ms = now.elapsed_ms

@@ -18,7 +18,8 @@
     ├── ContextHandleError  ContextNotAvailable
     ├── NoMessageUnderCursor  InvalidMessageUnderCursor  NoMessageLocked  MessageTruncated
     ├── GroupError                   a group or a segmented message could not go on
-    │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
+    │   ├── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
+    │   └── GroupPositionLost  InconsistentMatch
     ├── PublishError                 publishing or subscribing could not be done
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable

@@ -56,6 +56,28 @@ class InconsistentUnit(GroupError):
     reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
+@raised_for(
+    Reason.GROUP_POSITION_LOST,
+    "the handle of queue {name} is in no group any more: its connection was lost meanwhile",
+    "put the rest of the group by its id and numbers, or get it by them",
+)
+class GroupPositionLost(GroupError):
+    """The place of a handle in a group was lost with its connection."""
+
+    reason, reason_name = 2547, "MQRC_RECONNECT_INCOMPATIBLE"
+
+
+@raised_for(
+    Reason.MATCH_OPTIONS_ERROR,
+    "the next message of the group on queue {name} is another one than that asked for",
+    "ask for the next message, or get without logical order",
+)
+class InconsistentMatch(GroupError):
+    """The handle is in a group, and ids or numbers ask for another message than its next one."""
+
+    reason, reason_name = 2247, "MQRC_MATCH_OPTIONS_ERROR"
+
+
 class UnitError(Error):
     """An operation on a unit of work failed."""
 

@@ -29,7 +29,7 @@ class ConnectionTable:
         self._sessions: dict[int, MqiSession] = {}
         self._dispatchers: dict[int, Dispatcher] = {}
         self._numbers = itertools.count(1)
-        self._reentry = Reentry()
+        self._reentry = Reentry(self._do_what_was_put_off)
 
     def connect(
         self,
@@ -64,12 +64,18 @@ class ConnectionTable:
         return (number, *OK)
 
     def check(self, hconn: int) -> None:
-        """MqiFailure(2018) if there is no such connection."""
-        if hconn not in self._sessions:
+        """MqiFailure(2018) if there is no such connection, or none for this thread."""
+        session = self._session(hconn)
+        session.gate.check_thread(self._dispatchers[hconn].is_inside)
+
+    def _session(self, hconn: int) -> MqiSession:
+        session = self._sessions.get(hconn)
+        if session is None:
             raise MqiFailure(mq.MQRC_HCONN_ERROR)
+        return session
 
     def dispatcher(self, hconn: int) -> Dispatcher:
-        """Return what calls the consumers of a connection. MqiFailure(2018) if it is unknown."""
+        """Return what calls the consumers of a connection. MqiFailure(2018) as of check()."""
         self.check(hconn)
         return self._dispatchers[hconn]
 
@@ -77,22 +83,25 @@ class ConnectionTable:
     def call(self, hconn: int) -> Iterator[MqiSession]:
         """Enter a connection for one call. MqiFailure if it does not exist (2018) or is lost."""
         self._do_what_was_put_off()
-        session = self._sessions.get(hconn)
-        if session is None:
-            raise MqiFailure(mq.MQRC_HCONN_ERROR)
-        session.enter(self._dispatchers[hconn].admits())
+        session, dispatcher = self._session(hconn), self._dispatchers[hconn]
+        from_consumer = dispatcher.admits()
+        session.gate.check_thread(from_consumer)
+        if not from_consumer:
+            dispatcher.tell_registered()
+        session.gate.enter(from_consumer)
         try:
             with self._reentry.inside():
                 session.check()
                 yield session
         finally:
-            session.leave()
+            session.gate.leave()
             if not self._reentry.must_not_wait():
                 self._do_what_was_put_off()
+                self._catch_up(session)
 
     def disconnect(self, hconn: int) -> None:
         """Commit and close what is open, or put that off. Raises MqiFailure."""
-        self.check(hconn)
+        self._session(hconn)
         if self._reentry.must_not_wait():
             self._reentry.put_off(PutOff(hconn))
         else:
@@ -110,15 +119,25 @@ class ConnectionTable:
             raise MqiFailure(warning, warning=True)
 
     def _disconnect(self, hconn: int, by_force: bool) -> None:
-        """Disconnect. by_force: from whatever thread. Raises MqiFailure."""
-        session = self._sessions[hconn]
-        self._dispatchers[hconn].close()
-        session.enter(by_force)
+        """Disconnect. by_force: from whatever thread. Raises MqiFailure.
+
+        Whatever may refuse it comes first: a disconnection that is refused changes nothing.
+        """
+        session, dispatcher = self._session(hconn), self._dispatchers[hconn]
+        if dispatcher.is_inside:  # it cannot end what it is called by
+            raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
+        session.gate.begin_end(by_force)
+        try:
+            dispatcher.close()
+            session.gate.enter(True)
+        except BaseException:  # of a function, or an interruption: it may be tried again
+            session.gate.abort_end()
+            raise
         try:
             with self._reentry.inside():
                 session.close()
         finally:
-            session.leave()
+            session.gate.leave()
             self._sessions.pop(hconn, None)
             self._dispatchers.pop(hconn, None)
             self._messages.forget(hconn)
@@ -126,16 +145,30 @@ class ConnectionTable:
     def _do_what_was_put_off(self) -> None:
         for one in self._reentry.take():
             session = self._sessions.get(one.hconn)
-            if session is None:
-                continue
-            if one.hobj is None:
-                with suppress(MqiFailure):
-                    self._disconnect(one.hconn, by_force=True)
-            elif one.hobj in session.objects:
-                session.enter(True)
-                try:
-                    with self._reentry.inside(), suppress(MqiFailure):
-                        subscribing.close(session, one.hobj, one.options)
-                        self._dispatchers[one.hconn].forget(one.hobj)
-                finally:
-                    session.leave()
+            if session is not None:
+                session.gate.put_off.append(one)
+                self._catch_up(session)
+
+    def _catch_up(self, session: MqiSession) -> None:
+        """Do what was put off of one connection. In the midst of a call on it, the thread of that
+        call does it when it leaves: no call waits for one on another connection.
+        """
+        while session.gate.put_off and session.gate.try_enter():
+            try:
+                with suppress(IndexError, MqiFailure):
+                    self._make_up_for(session, session.gate.put_off.popleft())
+            finally:
+                session.gate.leave()
+
+    def _make_up_for(self, session: MqiSession, one: PutOff) -> None:
+        """Close or disconnect what a call that was put off was for. Raises MqiFailure."""
+        dispatcher = self._dispatchers.get(one.hconn)
+        if dispatcher is None:
+            return
+        if one.hobj is not None:
+            if one.hobj in session.objects:
+                with self._reentry.inside():
+                    subscribing.close(session, one.hobj, one.options)
+                    dispatcher.forget(one.hobj)
+        else:  # packages keep a connection that has consumers: so none is called now
+            self._disconnect(one.hconn, by_force=True)

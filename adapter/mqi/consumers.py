@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
@@ -44,6 +45,7 @@ ASKED_BY = {
 }
 """Kinds of calls without a message, and the option of MQCBD that asks for each."""
 OF_MESSAGES_ALONE = (mq.MQCBCT_START_CALL, mq.MQCBCT_STOP_CALL)
+MARKING = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP
 GONE = (mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_DAMAGED, mq.MQRC_Q_DELETED)
 """Reasons after which a consumer has nothing more to wait for."""
 NOT_CONSUMED = (
@@ -72,6 +74,8 @@ class CallbackConsumer(Struct, eq=False):
     """It was deregistered, or another one took its place: this one is not called any more."""
     is_to_start: bool = False
     """A function of the started connection has registered it: it is called for the start first."""
+    has_browsed: bool = False
+    """It was called with a message that it browsed: the next one is that behind it."""
     told: int = 0
     """The reason code of a lasting failure that was reported; it is not reported again."""
     is_ready: bool = False
@@ -97,11 +101,31 @@ class CallbackConsumer(Struct, eq=False):
             self.told = 0
             return mq.MQCS_NONE
         state = mq.MQCS_SUSPENDED_TEMPORARY
-        if reason in GONE:
+        if reason == mq.MQRC_RECONNECT_INCOMPATIBLE:
+            state, self.is_suspended = mq.MQCS_SUSPENDED_USER_ACTION, True
+        elif reason in GONE:
             state, self.is_suspended = mq.MQCS_SUSPENDED, True
         else:
             self.pause_s = pause_s
         return None if is_old else state
+
+    def note_message(self, got: Got) -> int:
+        """Note what it is to be called with; return what becomes of the consumer (MQCS_*)."""
+        self.told = 0
+        got.gmo["Options"] = self.gmo["Options"]
+        if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
+            self.is_suspended = True
+            return mq.MQCS_SUSPENDED_USER_ACTION
+        self.has_browsed = True
+        return mq.MQCS_NONE
+
+    @property
+    def browses_on(self) -> bool:
+        """Whether MQGMO_BROWSE_FIRST means the next message: the first one was delivered, and no
+        mark hides it."""
+        asked = self.gmo["Options"]
+        hides = asked & mq.MQGMO_UNMARKED_BROWSE_MSG and asked & MARKING
+        return bool(self.has_browsed and asked & mq.MQGMO_BROWSE_FIRST and not hides)
 
     @property
     def room(self) -> int:
@@ -136,6 +160,8 @@ class CallbackConsumer(Struct, eq=False):
         """Return the get of a message that is there. Raises MqiFailure."""
         assert self.opened is not None
         md, gmo = dict(self.md), dict(self.gmo)
+        if self.browses_on:
+            gmo["Options"] ^= mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
         planned = plan_get(session, handles, self.opened, md, gmo, self.room)
         planned.command.wait_ms = 0
         return planned
@@ -150,6 +176,9 @@ class ProgramFunctions:
         self._caller: int | None = None
         self.proxy: Callback | None = None
         """What every call goes through."""
+        self.registered: deque[CallbackConsumer] = deque()
+        """New ones that are not called for that yet: packages know a function only when MQCB has
+        returned."""
 
     @property
     def are_here(self) -> bool:
@@ -173,8 +202,26 @@ class ProgramFunctions:
         with self.calling():
             for consumer in consumers:
                 is_told = consumer.opened is not None or kind not in OF_MESSAGES_ALONE
-                if is_told and consumer.cbd["Options"] & ASKED_BY[kind]:
-                    self.plainly(consumer, kind)
+                if is_told and not consumer.is_gone and consumer.cbd["Options"] & ASKED_BY[kind]:
+                    self._plainly(consumer, kind)
+
+    def tell_registered(self) -> None:
+        """Call those that have been registered, as far as they asked for it."""
+        while self.registered:
+            with suppress(IndexError):  # another thread has called it
+                self.tell_all([self.registered.popleft()], mq.MQCBCT_REGISTER_CALL)
+
+    def tell_gone(self, consumer: CallbackConsumer, *, is_started: bool = False) -> None:
+        """Call one that has been deregistered, as far as it asked for it: first for the stop, if it
+        was told of the start. is_started: so all are that need not be told of that any more.
+        """
+        kinds = [mq.MQCBCT_DEREGISTER_CALL]
+        if is_started and consumer.opened is not None and not consumer.is_to_start:
+            kinds.insert(0, mq.MQCBCT_STOP_CALL)
+        with self.calling():
+            for kind in kinds:
+                if consumer.cbd["Options"] & ASKED_BY[kind]:
+                    self._plainly(consumer, kind)
 
     def tell_start(self, consumer: CallbackConsumer) -> None:
         """Call one that a function of the started connection has registered, for the start."""
@@ -198,13 +245,14 @@ class ProgramFunctions:
             if handler.opened is None and not handler.is_suspended:
                 self.event(handler, reason, state, code)
 
-    def message(self, consumer: CallbackConsumer, got: Got) -> None:
-        """Call a consumer with a message."""
+    def message(self, consumer: CallbackConsumer, got: Got, state: int) -> None:
+        """Call a consumer with a message. state: what becomes of the consumer (MQCS_*)."""
         removed = not got.gmo["Options"] & permitted.BROWSING
         if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             removed = False
         kind = mq.MQCBCT_MSG_REMOVED if removed else mq.MQCBCT_MSG_NOT_REMOVED
         cbc = _context(consumer, kind, got.code, got.reason)
+        cbc["State"] = state
         cbc["DataLength"], cbc["BufferLength"] = got.length, len(got.body)
         self._invoke(got.md, got.gmo, got.body, cbc)
 
@@ -218,7 +266,7 @@ class ProgramFunctions:
         cbc = _context(consumer, kind, code, reason) | {"State": state}
         self._invoke(consumer.md, consumer.gmo, None, cbc)
 
-    def plainly(self, consumer: CallbackConsumer, kind: int) -> None:
+    def _plainly(self, consumer: CallbackConsumer, kind: int) -> None:
         """Call a function with nothing but the kind of the call (MQCBCT_*)."""
         cbc = _context(consumer, kind, mq.MQCC_OK, mq.MQRC_NONE)
         self._invoke(consumer.md, consumer.gmo, None, cbc)

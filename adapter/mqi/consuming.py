@@ -68,13 +68,13 @@ class Dispatcher:
         self._watches = Watches(session, handles, reentry, self._changed, self._consumption)
 
     @property
-    def _is_inside(self) -> bool:
+    def is_inside(self) -> bool:
         """Whether this thread is in a function of the connection."""
         return self._functions.are_here or self._events.is_this_thread
 
     def admits(self) -> bool:
         """Whether a function of the connection calls. MqiFailure(2500) if only those may."""
-        if self._is_inside:
+        if self.is_inside:
             return True
         if self._consumption.state in OWNED:
             raise MqiFailure(mq.MQRC_HCONN_ASYNC_ACTIVE)
@@ -98,16 +98,25 @@ class Dispatcher:
                 self._watches.add_start(consumer)
             if self._watches.are_kept:
                 self._watches.add(consumer)
-        if consumer.cbd["Options"] & mq.MQCBDO_REGISTER_CALL and known is None:
-            self._functions.plainly(consumer, mq.MQCBCT_REGISTER_CALL)
+        if known is None:
+            self._functions.registered.append(consumer)
+
+    def tell_registered(self) -> None:
+        """Make the calls that registrations asked for, unless the thread that serves makes them."""
+        if self._consumption.state not in OWNED:
+            self._functions.tell_registered()
 
     def deregister(self, hobj: int) -> None:
-        """MQCB(MQOP_DEREGISTER). MqiFailure(2448) if nothing is registered."""
+        """MQCB(MQOP_DEREGISTER). MqiFailure(2448) if nothing is registered.
+
+        Its function is called for that at once, even by itself: a package forgets it when MQCB has
+        returned.
+        """
+        is_started = self._watches.is_started
         consumer = self._take_away(hobj)
         if consumer is None:
             raise MqiFailure(mq.MQRC_CALLBACK_NOT_REGISTERED)
-        if consumer.cbd["Options"] & mq.MQCBDO_DEREGISTER_CALL:
-            self._functions.plainly(consumer, mq.MQCBCT_DEREGISTER_CALL)
+        self._functions.tell_gone(consumer, is_started=is_started)
 
     def _take_away(self, hobj: int) -> CallbackConsumer | None:
         with self._changed:
@@ -139,7 +148,9 @@ class Dispatcher:
             raise MqiFailure(mq.MQRC_OPERATION_ERROR)
         if operation == mq.MQOP_START_WAIT and self._reentry.is_in_function:
             raise MqiFailure(mq.MQRC_ENVIRONMENT_ERROR)
-        is_inside = self._is_inside
+        is_inside = self.is_inside
+        if not is_inside:
+            self.tell_registered()
         with self._changed:
             was = self._consumption.state
             if was is STOPPED:
@@ -208,17 +219,18 @@ class Dispatcher:
             raise self._why
 
     def close(self) -> None:
-        """MQDISC: stop, deregister all, and tell nothing any more. MqiFailure(2219) inside.
+        """MQDISC: stop, deregister all, and tell nothing any more. Doing it again does no harm.
 
-        The connection is still there for the functions that are called, and its unit of work.
+        The connection is still there for the functions that are called, and its unit of work. The
+        thread is in none of these.
         """
-        if self._is_inside:
-            raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
-        self.control(mq.MQOP_STOP)
-        taken = [self._take_away(hobj) for hobj in list(self._consumers)]
-        gone = [consumer for consumer in taken if consumer is not None]
-        self._functions.tell_all(gone, mq.MQCBCT_DEREGISTER_CALL)
-        self._consumption.to(ENDED)
+        if self._consumption.state is not ENDED:
+            self.control(mq.MQOP_STOP)
+            for hobj in list(self._consumers):
+                consumer = self._take_away(hobj)
+                if consumer is not None:
+                    self._functions.tell_gone(consumer)
+            self._consumption.to(ENDED)
         self._events.end()
 
     # -- the thread that calls
@@ -259,6 +271,7 @@ class Dispatcher:
 
         One that is to start is called for that alone: if there is a message, its watch says so.
         """
+        self._functions.tell_registered()
         if consumer.is_to_start:
             self._functions.tell_start(consumer)
             return
@@ -267,7 +280,8 @@ class Dispatcher:
             try:
                 if failure is not None:
                     raise failure
-                if self._call_with_message(consumer):
+                parts = self._session, self._handles, self._functions
+                if call_with_message(*parts, consumer):
                     with self._changed:
                         self._watches.ready.append(consumer)  # behind the others
                     return
@@ -276,22 +290,6 @@ class Dispatcher:
         with self._changed:
             consumer.is_ready = False
             self._changed.notify_all()
-
-    def _call_with_message(self, consumer: CallbackConsumer) -> bool:
-        """Take a message and call the function with it. Returns whether there was one."""
-        plan = consumer.plan(self._session, self._handles)
-        try:
-            got = perform(self._session, plan)
-        except MqiFailure as failure:
-            if failure.reason != mq.MQRC_NO_MSG_AVAILABLE:
-                raise
-            if consumer.gmo["Options"] & mq.MQGMO_LOGICAL_ORDER:
-                consumer.pause_s = PAUSE_S  # the watch sees messages that are not the next ones
-            return False
-        consumer.told = 0
-        with self._functions.calling():
-            self._functions.message(consumer, got)
-        return True
 
     def _mind(self, consumer: CallbackConsumer, failure: MqiFailure) -> None:
         """Tell the program what went wrong, and do what follows from it."""
@@ -329,6 +327,33 @@ class Dispatcher:
 
     def _tell_handlers(self, code: int, reason: int) -> None:
         self._functions.tell_handlers(list(self._consumers.values()), code, reason)
+
+
+def call_with_message(
+    session: MqiSession,
+    handles: MessageHandles,
+    functions: ProgramFunctions,
+    consumer: CallbackConsumer,
+) -> bool:
+    """Take a message and call a consumer with it; returns whether there was one.
+
+    One that is too long stays where it is: the consumer is suspended, because until the program
+    does something about it each call would be the same one. The function may resume it.
+    Raises MqiFailure if it cannot be taken.
+    """
+    plan = consumer.plan(session, handles)
+    try:
+        got = perform(session, plan)
+    except MqiFailure as failure:
+        if failure.reason != mq.MQRC_NO_MSG_AVAILABLE:
+            raise
+        if consumer.gmo["Options"] & mq.MQGMO_LOGICAL_ORDER:
+            consumer.pause_s = PAUSE_S  # the watch sees messages that are not the next ones
+        return False
+    state = consumer.note_message(got)
+    with functions.calling():
+        functions.message(consumer, got, state)
+    return True
 
 
 def check_consumers(operation: int, consumers: Mapping[int, CallbackConsumer]) -> None:

@@ -172,6 +172,8 @@ def plan_get(
         command = _browsing(opened, handle, md, gmo, match, room)
     else:
         command = _getting(opened, md, gmo, match, room)
+        if command.options & c.LOGICAL_ORDER:
+            command.options |= session.continuing(opened.in_get_group)
     form = _form_of_properties(gmo, opened)
     taker = _taker_of(session, handles, gmo, form)
     return GetPlan(opened, handle, md, gmo, room, match, form, taker, command)
@@ -300,6 +302,8 @@ def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> int:
         match = gmo["MatchOptions"]
         permitted.MATCH.check(match)
     _check_versions(md, gmo, match)
+    if match & mq.MQMO_MATCH_MSG_TOKEN and asked & mq.MQGMO_WAIT:
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if asked & permitted.MARKING and not asked & permitted.BROWSING:
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     alone = asked & ~mq.MQGMO_FAIL_IF_QUIESCING in UNMARKING
@@ -314,6 +318,8 @@ def _check_versions(md: dict[str, Any], gmo: dict[str, Any], match: int) -> None
     """MqiFailure if what is asked for needs fields that these versions do not have."""
     asked = gmo["Options"]
     if asked & OF_VERSION_2 and gmo["Version"] < mq.MQGMO_VERSION_2:
+        raise MqiFailure(mq.MQRC_WRONG_GMO_VERSION)
+    if match & mq.MQMO_MATCH_MSG_TOKEN and gmo["Version"] < mq.MQGMO_VERSION_3:
         raise MqiFailure(mq.MQRC_WRONG_GMO_VERSION)
     matches = match & MATCHING_PARTS and not asked & UNDER_CURSOR
     if (asked & mq.MQGMO_LOGICAL_ORDER or matches) and md["Version"] < mq.MQMD_VERSION_2:
@@ -353,7 +359,13 @@ def _take(session: MqiSession, plan: GetPlan, command: c.Get) -> Messages:
             command.wait_ms = max(round((until_s - time.monotonic()) * 1000), 0)
         return ask(session, plan.opened, command, unit)
 
-    return session.within(bool(plan.asked & IN_UNIT), take)
+    found = session.within(bool(plan.asked & IN_UNIT), take)
+    if found.messages and found.warning != Reason.MESSAGE_TRUNCATED:
+        message = found.messages[0].message
+        is_kept = plan.asked & mq.MQGMO_SYNCPOINT or message.persistence
+        in_unit = bool(plan.asked & IN_UNIT and is_kept)
+        session.groups.note(plan.opened, "in_get_group", flags_of(message), in_unit=in_unit)
+    return found
 
 
 def _ids(opened: Object, md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
@@ -422,6 +434,7 @@ def _browse(session: MqiSession, plan: GetPlan, command: c.Browse) -> Messages:
         command.restart = bool(plan.asked & mq.MQGMO_BROWSE_FIRST)
         if command.options & NO_CURSOR:
             return found or Messages([])
+        _note_order(plan, command, found)
         if found is None:  # the connection was lost meanwhile
             last = _last_browsed(session, plan)
         elif not found.messages and searches:
@@ -436,10 +449,21 @@ def _browse(session: MqiSession, plan: GetPlan, command: c.Browse) -> Messages:
             last = None if searches and place == last else last
 
 
+def _note_order(plan: GetPlan, command: c.Browse, found: Messages | None) -> None:
+    """Note in which order the cursor has come where it is: a browse of the next goes on in it."""
+    if command.options & c.UNDER_CURSOR or found is None:
+        return
+    if found.messages and found.warning != Reason.MESSAGE_TRUNCATED:
+        plan.opened.browses_in_order = bool(plan.asked & mq.MQGMO_LOGICAL_ORDER)
+    elif plan.asked & mq.MQGMO_BROWSE_FIRST:
+        plan.opened.browses_in_order = None
+
+
 def _last_browsed(session: MqiSession, plan: GetPlan) -> tuple[int, int, int] | None:
     """Return which message a browse is behind, if its cursor is not; it was lost."""
     opened = plan.opened
     is_next = plan.asked & mq.MQGMO_BROWSE_NEXT and opened.cursor is not None
+    is_next = is_next and plan.command.place is None
     return opened.cursor if is_next and opened.cursor_since != session.times_lost else None
 
 
@@ -452,13 +476,16 @@ def _browsing(
     opened: Object, handle: Handle, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
 ) -> c.Browse:
     asked, number = gmo["Options"], handle.number
-    if match & mq.MQMO_MATCH_MSG_TOKEN:
-        raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1)
     command.message_id, command.correlation_id, command.group_id = _ids(opened, md, match)
     if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         command = c.Browse(number, options=_under_cursor(asked))
     else:
+        in_order = bool(asked & mq.MQGMO_LOGICAL_ORDER)
+        if asked & mq.MQGMO_BROWSE_NEXT and opened.browses_in_order not in (None, in_order):
+            raise MqiFailure(mq.MQRC_INCONSISTENT_BROWSE)
+        if match & mq.MQMO_MATCH_MSG_TOKEN:
+            command.place = place_of(gmo["MsgToken"])
         _refine(command, md, asked, match)
         command.wait_ms = _wait_ms(gmo)
     command.options |= sum(ours for option, ours in MARKS.items() if asked & option)

@@ -190,18 +190,18 @@ class Interface:
         with self._connections.call(hconn) as session:
             dispatcher = self._connections.dispatcher(hconn)
             is_suspended = SUSPENSIONS.get(operation & ~mq.MQOP_REGISTER)
+            is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
+            key = mq.MQHO_NONE if is_handler else hobj
             if operation & mq.MQOP_REGISTER and is_suspended is not None:
-                is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
                 opened = None if is_handler else session.object(hobj)
-                key = mq.MQHO_NONE if is_handler else hobj
                 if self.proxy is None:
                     raise MqiFailure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
                 consumer = CallbackConsumer(key, opened, described, message, options, is_suspended)
                 dispatcher.register(consumer, self.proxy)
             elif operation == mq.MQOP_DEREGISTER:
-                dispatcher.deregister(hobj)
+                dispatcher.deregister(key)
             elif operation and is_suspended is not None:
-                dispatcher.suspend(hobj, is_suspended)
+                dispatcher.suspend(key, is_suspended)
             else:
                 raise MqiFailure(mq.MQRC_OPERATION_ERROR)
 

@@ -300,7 +300,7 @@ MATCH = OptionTable(
         Option("MQMO_MATCH_GROUP_ID"),
         Option("MQMO_MATCH_MSG_SEQ_NUMBER"),
         Option("MQMO_MATCH_OFFSET"),
-        Option("MQMO_MATCH_MSG_TOKEN"),
+        Option("MQMO_MATCH_MSG_TOKEN", note="needs an MQGMO of version 3; not with MQGMO_WAIT"),
     ),
     refusal=mq.MQRC_MATCH_OPTIONS_ERROR,
 )

@@ -84,12 +84,18 @@ def _put(
         assert opened.handle is not None
         request = put_request(opened.handle, [message], unit)
         _refine(session, request, options)
+        if request.command.options & c.LOGICAL_ORDER:
+            request.command.options |= session.continuing(opened.in_put_group)
         if is_waited_for:
             return session.ask([request], request, PutDone, unit=unit)
         session.submit(request, unit, opened)
         return PutDone([message.message_id], 0)
 
-    done = session.within(_is_in_unit(options), put_in)
+    in_unit = _is_in_unit(options)
+    done = session.within(in_unit, put_in)
+    if not is_topic:
+        flags = 0 if message.details is None else message.details.flags
+        session.groups.note(opened, "in_put_group", flags, in_unit=in_unit)
     return _receipt(fields, options, message, done, is_topic, warning)
 
 

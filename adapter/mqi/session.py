@@ -10,24 +10,24 @@ MQ; the others are told 2009, after which programs connect again. This module kn
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.connection.channel.channel import Channel
-from adapter.connection.channel.forking import new_lock
 from adapter.connection.channel.link.port import NoLink
 from adapter.connection.channel.requests import Handle, Pending, StartOver
 from adapter.connection.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
+from adapter.core.contract.commands import CONTINUES
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import pad
 from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
+from adapter.mqi.call_gate import CallGate
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
@@ -35,6 +35,7 @@ ResultT = TypeVar("ResultT")
 ASYNC_PUTS_MAX = 400
 """Puts without an answer; the client layer lets 512 commands of a connection go unanswered."""
 TOPIC = "topic"
+GroupField = Literal["in_put_group", "in_get_group"]
 ASKING_TO_RECONNECT = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR
 
 
@@ -46,7 +47,9 @@ class Object(Struct, eq=False):
     message that was browsed last; cursor_since: how often the connection had been lost then.
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     is_transmission: it is a transmission queue of this queue manager. property_control: PROPCTL of
-    the name that was opened.
+    the name that was opened. in_put_group, in_get_group: what was put, or got, last by it has left
+    it in a group or a segmented message; the queue manager says where. browses_in_order: whether
+    the cursor has come to its place in logical order; None: it has not moved.
     """
 
     number: int
@@ -61,6 +64,9 @@ class Object(Struct, eq=False):
     resolved_queue_manager: str = ""
     is_transmission: bool = False
     property_control: str = "COMPAT"
+    in_put_group: bool = False
+    in_get_group: bool = False
+    browses_in_order: bool | None = None
 
 
 class AsyncPutTally(Struct):
@@ -84,6 +90,10 @@ class AsyncPutTally(Struct):
         to = self.to
         name = pad("" if to is None else to.name, 48)
         here = pad("" if to is None else queue_manager, 48)
+        resolved, there = name, here
+        if to is not None and to.kind != TOPIC:
+            resolved = pad(to.resolved or to.name, 48)
+            there = pad(to.resolved_queue_manager or queue_manager, 48)
         topic = to.resolved if to is not None and to.kind == TOPIC else ""
         fields = {
             "CompCode": self.code,
@@ -94,10 +104,35 @@ class AsyncPutTally(Struct):
             "ObjectType": mq.MQOT_TOPIC if topic else mq.MQOT_Q,
             "ObjectName": name,
             "ObjectQMgrName": here,
-            "ResolvedObjectName": name,
-            "ResolvedQMgrName": here,
+            "ResolvedObjectName": resolved,
+            "ResolvedQMgrName": there,
         }
         return fields, topic
+
+
+class GroupNotes:
+    """Which handles are in the midst of a group, and which were before the unit."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[Object, GroupField], bool] = {}
+
+    def note(self, opened: Object, field: GroupField, flags: int, *, in_unit: bool) -> None:
+        """Note whether a message has left a handle in a group. flags: its MQMF_*. in_unit: if that
+        is backed out, the handle is where it was before.
+        """
+        before: bool = getattr(opened, field)
+        is_inside = leads_on(flags)
+        if is_inside == before:
+            return
+        if in_unit:
+            self._before.setdefault((opened, field), before)
+        setattr(opened, field, is_inside)
+
+    def end_unit(self, *, is_undone: bool) -> None:
+        """Forget how it was before the unit. is_undone: it is so again."""
+        for (opened, field), before in self._before.items() if is_undone else ():
+            setattr(opened, field, before)
+        self._before.clear()
 
 
 class MqiSession:
@@ -111,10 +146,10 @@ class MqiSession:
         self.unit: Unit | None = None
         self._unit_holds = False
         """Whether anything may have been put or got in the unit."""
+        self.groups = GroupNotes()
         self.is_broken = False
         self._options = cno_options
-        self._thread = threading.get_ident()
-        self._busy = new_lock()
+        self.gate = CallGate(cno_options)
         self._numbers = itertools.count(2)
         self._unanswered: list[tuple[Pending, Object]] = []
 
@@ -127,26 +162,6 @@ class MqiSession:
     def times_lost(self) -> int:
         """How often the connection has been lost, and made again."""
         return int(self.channel.statistics()["connections_lost"])
-
-    # -- one call at a time
-
-    def enter(self, from_consumer: bool = False) -> None:
-        """Begin a call: what other threads may do depends on how the handle is shared.
-
-        from_consumer: the thread is one of the connection's own, that calls the program.
-        """
-        if self._options & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
-            if not self._busy.acquire(blocking=False):
-                raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
-            return
-        shared = self._options & mq.MQCNO_HANDLE_SHARE_BLOCK
-        if not (shared or from_consumer or threading.get_ident() == self._thread):
-            raise MqiFailure(mq.MQRC_HCONN_ERROR)
-        self._busy.acquire()
-
-    def leave(self) -> None:
-        """End a call."""
-        self._busy.release()
 
     def check(self) -> None:
         """MqiFailure if the connection is lost for good."""
@@ -200,6 +215,12 @@ class MqiSession:
             raise MqiFailure(refusal)
         return opened, opened.handle
 
+    def continuing(self, in_group: bool) -> int:
+        """Return what a command in logical order says if its handle is in a group: CONTINUES. It is
+        refused then, if the handle's place went with a connection: it would begin another one.
+        """
+        return CONTINUES if in_group and self.channel.takes_continues else 0
+
     # -- asking
 
     def ask(
@@ -215,6 +236,8 @@ class MqiSession:
         try:
             answer = perform(self.channel, unit, requests, request, kind, after)
         except Error as error:
+            if error.refused is Reason.GROUP_POSITION_LOST and not self._asks:
+                self._break_off()
             raise self.failure(error) from error
         if unit is not None and not (isinstance(answer, Messages) and not answer.messages):
             self._unit_holds = True
@@ -296,7 +319,7 @@ class MqiSession:
                 return
             failure = MqiFailure(REASON_CODES[Reason(done.warning)], warning=True)
             tally.warned += 1
-        if not tally.reason:
+        if failure.code > tally.code:  # a failure is told even if a warning came first
             tally.code, tally.reason, tally.to = failure.code, failure.reason, to
 
     def failure(self, error: Error) -> MqiFailure:
@@ -305,13 +328,24 @@ class MqiSession:
         if isinstance(error, ConnectionBroken) or (isinstance(error, InDoubt) and no_link):
             self.is_broken = True
         if isinstance(error, BackedOut) and self.unit is not None and self._is_lost(self.unit):
-            if self._options & ASKING_TO_RECONNECT:
+            if self._asks:
                 return MqiFailure(mq.MQRC_BACKED_OUT)
             if self._unit_holds or not self.reconnects:
-                self.is_broken, self.unit = True, None
-                self.channel.close(abrupt=True)
+                self._break_off()
             return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
-        return failure_without(no_link, error, asked=self._options & ASKING_TO_RECONNECT)
+        if error.refused is Reason.GROUP_POSITION_LOST and not self._asks:
+            return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
+        return failure_without(no_link, error, asked=self._asks)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the program asked for reconnection."""
+        return bool(self._options & ASKING_TO_RECONNECT)
+
+    def _break_off(self) -> None:
+        """Leave a connection that was made again: the program makes another one."""
+        self.is_broken, self.unit = True, None
+        self.channel.close(abrupt=True)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
         """Return what MQSTAT reports, and reset the counts; see AsyncPutTally.report()."""
@@ -334,15 +368,18 @@ class MqiSession:
         except BackedOut as error:
             failure = self.failure(error)
             self.unit = None
+            self.groups.end_unit(is_undone=True)
             if self._unit_holds or self.is_broken:
                 raise MqiFailure(failure.reason, warning=not self.is_broken) from error
         except Error as error:
             failure = self.failure(error)
             if not unit.is_open:  # else it was refused: nothing has changed
                 self.unit = None
+                self.groups.end_unit(is_undone=True)
             raise failure from error
         else:
             self.unit = None
+            self.groups.end_unit(is_undone=False)
 
     def backout(self) -> None:
         """MQBACK."""
@@ -350,6 +387,7 @@ class MqiSession:
         unit, self.unit = self.unit, None
         if unit is None:
             return
+        self.groups.end_unit(is_undone=True)
         try:
             unit.backout()
         except Error as error:
@@ -368,7 +406,14 @@ class MqiSession:
             self.channel.close()
 
 
-def failure_without(no_link: NoLink | None, error: Error, *, asked: int) -> MqiFailure:
+def leads_on(flags: int) -> bool:
+    """Whether a message with these flags (MQMF_*) is followed by others of its group or message."""
+    if flags & mq.MQMF_SEGMENT and not flags & mq.MQMF_LAST_SEGMENT:
+        return True
+    return bool(flags & mq.MQMF_MSG_IN_GROUP and not flags & mq.MQMF_LAST_MSG_IN_GROUP)
+
+
+def failure_without(no_link: NoLink | None, error: Error, *, asked: bool) -> MqiFailure:
     """Say what the client layer raised. no_link: why no connection was made again. asked: whether
     the program asked for one.
     """

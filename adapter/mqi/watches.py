@@ -90,6 +90,7 @@ class Watches:
                     is_there = self._look(consumer)
             except MqiFailure as problem:
                 is_there, failure = True, problem
+            self._reentry.catch_up()
             if is_there:
                 with self._changed:
                     if turn != self._turn:

@@ -440,6 +440,35 @@ def test_asynchronous_puts_are_counted(qmgr: ibmmq.QueueManager) -> None:
     assert status.ObjectName.rstrip() == b"ORDERS"
 
 
+def test_the_worst_of_asynchronous_puts_is_told(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    """Of those that are as bad the first: a failure, even if a warning was before it."""
+    unwaited = ibmmq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE | CMQC.MQPMO_NO_SYNCPOINT)
+    queues = [ibmmq.Queue(qmgr, name, CMQC.MQOO_OUTPUT) for name in ("ORDERS", "ASIDE", "FRAGILE")]
+    manager.mqsc("ALTER QLOCAL(ASIDE) PUT(DISABLED)")
+    manager.mqsc("ALTER QLOCAL(FRAGILE) PUT(DISABLED)")
+    for queue in queues:
+        queue.put("x", ibmmq.MD(Priority=99), unwaited)
+    status = qmgr.stat(CMQC.MQSTAT_TYPE_ASYNC_ERROR)
+    assert (status.CompCode, status.Reason) == (CMQC.MQCC_FAILED, CMQC.MQRC_PUT_INHIBITED)
+    assert status.ObjectName.rstrip() == b"ASIDE"
+    assert (status.PutWarningCount, status.PutFailureCount) == (1, 2)
+
+
+def test_an_asynchronous_put_is_told_with_the_queue_that_its_name_led_to(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    manager.mqsc("DEFINE QALIAS(NAMED) TARGET(ORDERS) PUT(DISABLED)")
+    unwaited = ibmmq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE | CMQC.MQPMO_NO_SYNCPOINT)
+    ibmmq.Queue(qmgr, "NAMED", CMQC.MQOO_OUTPUT).put("x", ibmmq.MD(), unwaited)
+    status = qmgr.stat(CMQC.MQSTAT_TYPE_ASYNC_ERROR)
+    assert (status.Reason, status.PutFailureCount) == (CMQC.MQRC_PUT_INHIBITED, 1)
+    names = [status.ObjectName, status.ObjectQMgrName]
+    names += [status.ResolvedObjectName, status.ResolvedQMgrName]
+    assert [name.rstrip() for name in names] == [b"NAMED", b"QM1", b"ORDERS", b"QM1"]
+
+
 def test_request_and_echo(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
     """The requester waits on a queue of its own for what carries its message id."""
     with manager.connect() as administrator:

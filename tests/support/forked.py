@@ -22,6 +22,7 @@ from adapter import msmq, servicebroker
 from adapter.client.unit import Unit
 
 CHILDREN = 4
+END_S = 10.0
 _kept: dict[str, Any] = {}  # what a pool's functions find in their process
 
 
@@ -211,7 +212,43 @@ def locked(address: str, _count: int) -> None:
     qm.close()
 
 
+def inside(address: str, _count: int) -> None:
+    """A thread of the parent is in a verb of the MQI at the moment of the fork; a thread of the
+    child, which may get the identity of that one, makes a connection of its own, and gives it up.
+    """
+    name, port = address.rsplit(":", 1)
+    cno = ibmmq.CNO(Options=ibmmq.CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+    parents = ibmmq.connect("QM1", "DEV.APP.SVRCONN", f"{name}({port})", cno=cno)
+    queue = ibmmq.Queue(parents, "Q", ibmmq.CMQC.MQOO_OUTPUT | ibmmq.CMQC.MQOO_INPUT_SHARED)
+    gmo = ibmmq.GMO(Options=ibmmq.CMQC.MQGMO_WAIT, WaitInterval=ibmmq.CMQC.MQWI_UNLIMITED)
+    waiting = threading.Thread(target=lambda: say("got", queue.get(None, ibmmq.MD(), gmo).decode()))
+    waiting.daemon = True
+    waiting.start()
+    with adapter.connect(address) as qm:
+        while not qm.queue("Q").status().waiting_gets:
+            waiting.join(0.01)
+
+    def put() -> None:
+        own = ibmmq.connect("QM1", "DEV.APP.SVRCONN", f"{name}({port})", cno=cno)
+        inner = ibmmq.Queue(own, "Q", ibmmq.CMQC.MQOO_OUTPUT)
+        inner.put(b"child", ibmmq.MD(), ibmmq.PMO(Options=ibmmq.CMQC.MQPMO_SYNCPOINT))
+        inner.close()
+        own.disconnect()
+
+    def child(_number: int) -> None:
+        thread = threading.Thread(target=put)
+        thread.start()
+        thread.join(END_S)
+
+    in_children(1, child)
+    await_children()
+    waiting.join(END_S)
+    say("ended", str(not waiting.is_alive()))
+    os._exit(0)
+
+
 PROGRAMS = {
+    "inside": inside,
     "forked": forked,
     "pool": pool,
     "preforking": preforking,

@@ -97,6 +97,16 @@ class Relay:
 
         self._thread.run(die())
 
+    def cut(self) -> None:
+        """Break the connections off, and go on listening."""
+
+        async def break_off() -> None:
+            for end in list(self.ends):
+                if end.transport is not None:
+                    end.transport.abort()
+
+        self._thread.run(break_off())
+
     def say_moved(self, to: str) -> None:
         """End every connection with a goodbye that says where the queue manager is now."""
         reason = Refused(Reason.QUEUE_MANAGER_STOPPING, "", "it is handed over")

@@ -83,6 +83,11 @@ class ChannelBooks:
         return self._state.link is not None and self._state.one_way
 
     @property
+    def takes_continues(self) -> bool:
+        """Whether the queue manager, as far as is known, knows the option CONTINUES."""
+        return self._state.continues
+
+    @property
     def caller(self) -> str:
         """The thread or task that calls, as the log names it."""
         return f"thread {threading.current_thread().name}"

@@ -12,7 +12,7 @@ from adapter.connection.channel.forking import new_lock
 from adapter.connection.channel.link.port import Link, NoLink, OnLink
 from adapter.connection.channel.outstanding import Outstanding
 from adapter.connection.channel.timeouts import Timeouts
-from adapter.connection.wire.frames import ONE_WAY_VERSION
+from adapter.connection.wire.frames import CONTINUES_VERSION, ONE_WAY_VERSION
 
 
 class Traffic:
@@ -60,6 +60,7 @@ class ChannelState:
         self.outstanding = Outstanding()
         self.link: Link | None = None
         self.one_way = False
+        self.continues = False
         self.heartbeat_ms = 0
         self.attempts = 0
         self.traffic = Traffic()
@@ -78,5 +79,6 @@ class ChannelState:
     def put_in_place(self, link: Link, version: int, heartbeat_ms: int) -> None:
         """Use a link from now on. version: what its other end speaks."""
         self.one_way = version >= ONE_WAY_VERSION
+        self.continues = version >= CONTINUES_VERSION
         self.heartbeat_ms = heartbeat_ms
         self.link = link

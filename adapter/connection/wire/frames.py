@@ -13,9 +13,11 @@ from msgspec import Meta, Raw, Struct
 
 from adapter.core.contract.results import Refused, Result
 
-PROTOCOL_VERSION: Final = 2
-"""Version 2 has one-way operations, Touch, Begin.ahead and the option DEFERRED of puts."""
+PROTOCOL_VERSION: Final = 3
+"""Version 2 has one-way operations, Touch, Begin.ahead and the option DEFERRED of puts; version 3
+the option CONTINUES of puts and gets, and browses by place."""
 ONE_WAY_VERSION: Final = 2
+CONTINUES_VERSION: Final = 3
 OLDEST_VERSION: Final = 1
 """The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
 their end, so that two ends of any versions can tell each other that they have none in common."""

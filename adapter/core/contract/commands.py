@@ -33,8 +33,7 @@ KEEP: Final = 0
 DELETE: Final = 1
 PURGE: Final = 2
 
-# What a put, get or browse asks for beyond the usual, to be added up (MQPMO_*, MQGMO_*, MQMO_*; our
-# own numbers).
+# What a put, get or browse asks for beyond the usual, to be added up (of MQPMO_*; our own numbers)
 LOGICAL_ORDER: Final = 1
 ALL_MESSAGES: Final = 2  # MQGMO_ALL_MSGS_AVAILABLE
 ALL_SEGMENTS: Final = 4  # MQGMO_ALL_SEGMENTS_AVAILABLE
@@ -54,6 +53,7 @@ UNMARKED: Final = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
 UNMARK_HANDLE: Final = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
 UNMARK_CO_OP: Final = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 THROUGH_QUIESCE: Final = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
+CONTINUES: Final = 134_217_728  # with LOGICAL_ORDER: refused unless the handle is in a group
 DEFERRED: Final = 524_288  # of a put: not answered; the commit of its unit says if it was refused
 
 
@@ -185,7 +185,7 @@ class Browse(Struct, array_like=True, tag=7):
 
     options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
-    UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays. seen,
+    place: as of a get; the cursor goes there. With UNMARK_HANDLE and UNMARK_CO_OP it stays. seen,
     without options, in place of the cursor, which stays: of each lane the place (lane, seq, n) seen
     last. seen_of: its queue and incarnation (see Opened): of another one nothing was seen.
     """

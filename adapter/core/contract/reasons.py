@@ -135,6 +135,8 @@ class Reason(IntEnum):
     GROUP_NUMBER_ERROR = 121
     UNEXPECTED_ERROR = 122
     INVALID_MESSAGE_UNDER_CURSOR = 123
+    GROUP_POSITION_LOST = 124
+    MATCH_OPTIONS_ERROR = 125
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -49,7 +49,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, BROWSE_OPTIONS)
-    if command.options & marks.OPTIONS or command.place is not None:
+    if command.options & marks.OPTIONS:
         marks.check(handle, command)
     if command.seen is not None and (command.options or command.restart):
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "seen goes with no option and no restart")
@@ -85,6 +85,9 @@ def look(
     answer = _why_not_shown(qm, command, handle, found)
     if answer is not None:
         handle.cursor, handle.browse_head = before
+        if command.restart and isinstance(answer, Messages):  # it is shown, and not passed
+            handle.cursor = handle.browse_head = START
+            handle.browse_group = None
         if locked is not None:
             cursor.lock(handle, locked)
         return Decision([], answer, qm.entry_n)
@@ -103,6 +106,10 @@ def _why_not_shown(
     qm: QueueManager, command: Browse, handle: QueueHandle, found: list[Stored]
 ) -> Result | None:
     """Return what is answered where a message is too long for who asks, or for an answer."""
+    at = None if command.restart else handle.browse_group
+    mismatch = groups.why_no_match(handle.queue, command, at, found)
+    if mismatch is not None:
+        return refused(mismatch)
     if command.options & COMPLETE and (why := why_too_long(qm, found)):
         return refused(Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, why))
     if command.options & BOUNDED:
@@ -145,6 +152,12 @@ def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
         return selection.first_of(unseen, command.limit, now_ms, [])
     if options & UNDER_CURSOR:
         return cursor.under(handle, now_ms, whole=bool(options & COMPLETE))
+    if command.place is not None:
+        found = matching.available_at(handle.queue, command, command.place, now_ms, [])
+        if found and options & UNMARKED and marks.is_hidden(handle, found[0].place):
+            found = []
+        _move_cursor(handle, command, found, inside=False)
+        return found
     in_order = bool(options & LOGICAL_ORDER)
     after = START if command.restart else handle.browse_head if in_order else handle.cursor
     at = handle.browse_group if in_order and not command.restart else None
@@ -169,6 +182,7 @@ def _move_cursor(handle: QueueHandle, command: Browse, found: list[Stored], insi
         handle.cursor = found[-1].place
     elif command.restart:
         handle.cursor = START
+        handle.browse_group = None
     else:
         return
     if not inside:

@@ -89,7 +89,7 @@ def check_allowed(handle: QueueHandle) -> None:
 
 
 def _check_options(command: Get, handle: QueueHandle) -> None:
-    if command.options & LOGICAL_ORDER and not command.options & IF_PERSISTENT:
+    if command.options & LOGICAL_ORDER:
         groups.check_get(command, handle)
     if command.options & IF_PERSISTENT and not command.unit:
         text = "the option to get persistent messages in a unit needs a unit"
@@ -121,6 +121,10 @@ def give(
     if options & COMPLETE and (too_large := _why_too_large(qm, unit, found)):
         refusal = Refusal(Reason.UNIT_TOO_LARGE, handle.queue.name, too_large)
         return Decision(records, refused(refusal), qm.entry_n)  # nothing is taken
+    if options and (
+        mismatch := groups.why_no_match(handle.queue, command, handle.get_group, found)
+    ):
+        return Decision(records, refused(mismatch), qm.entry_n)
     shown = show(options, found) if named or options else []
     if options:
         if options & BOUNDED and shown_length(shown[0]) > command.length_max:

@@ -29,6 +29,8 @@ from adapter.core.contract.commands import (
     ALL_SEGMENTS,
     COMPLETE,
     CONTEXT_OPTIONS,
+    CONTINUES,
+    IF_PERSISTENT,
     KEEP_END,
     LOGICAL_ORDER,
     MATCH_OFFSET,
@@ -78,8 +80,9 @@ def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
     """
     at = handle.put_group
     options = command.options & ~OF_EACH
-    if options & ~LOGICAL_ORDER:
+    if options & ~(LOGICAL_ORDER | CONTINUES) or options == CONTINUES:
         raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, f"options {command.options}")
+    check_continues(options, handle, at)
     if not options:
         return unfinished(at)
     in_unit = bool(command.unit)
@@ -90,6 +93,14 @@ def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
             _go_on(handle.queue, message, at, in_unit)
         at = progress_after(message, in_unit, True)
     return 0
+
+
+def check_continues(options: int, handle: QueueHandle, at: Progress | None) -> None:
+    """Refuse to begin a group where the handle's client goes on with one: the place that the handle
+    had in it went with a connection or an owner. at: the place that it has now.
+    """
+    if options & CONTINUES and at is None:
+        raise Refusal(Reason.GROUP_POSITION_LOST, handle.queue.name)
 
 
 def unfinished(at: Progress | None) -> int:
@@ -250,10 +261,30 @@ def parts(queue: LocalQueue, first: Stored) -> list[Stored]:
 
 
 def check_get(command: Get, handle: QueueHandle) -> None:
-    """Refuse a get in logical order that is in a unit and the others of its group are not."""
+    """Refuse a get in logical order that is in a unit and the others of its group are not, or that
+    goes on with a group which the handle is not in any more.
+    """
     at = handle.get_group
+    check_continues(command.options, handle, at)
+    if command.options & IF_PERSISTENT:
+        return  # what it finds says whether it is in the unit
     if at is not None and at.in_unit != bool(command.unit):
         raise Refusal(Reason.INCONSISTENT_UNIT, handle.queue.name)
+
+
+def why_no_match(
+    queue: LocalQueue, command: Get | Browse, at: Progress | None, found: list[Stored]
+) -> Refusal | None:
+    """Say why what goes on with a group is refused: ids or numbers ask for another message. at:
+    where the handle is, if that counts. None if it is what is asked for.
+    """
+    if (
+        at is None
+        or not command.options & LOGICAL_ORDER
+        or matching.is_asked_for(found[0], command)
+    ):
+        return None
+    return Refusal(Reason.MATCH_OPTIONS_ERROR, queue.name)
 
 
 def follow(

@@ -36,11 +36,8 @@ def check(handle: QueueHandle, command: c.Browse) -> None:
             name,
             "an option that removes a mark cannot be combined with other options",
         )
-    if bool(asked & UNMARKING) != (command.place is not None):
-        text = (
-            "the place of the message whose mark is removed cannot be combined with other options"
-        )
-        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    if asked & UNMARKING and command.place is None:
+        raise Refusal(Reason.OPTIONS_ERROR, name, "the place of the marked message is missing")
     if asked & MARKING == MARKING:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is for one handle, or for the set")
     if asked & (matching.WHOLE | c.LOCK | c.UNLOCK):

@@ -16,6 +16,7 @@ from adapter.core.contract.commands import (
     ALL_SEGMENTS,
     BOUNDED,
     COMPLETE,
+    CONTINUES,
     IF_PERSISTENT,
     LOCK,
     LOGICAL_ORDER,
@@ -40,7 +41,9 @@ from adapter.core.model.views import Selected, View
 MATCH: Final = MATCH_GROUP_SEQ | MATCH_OFFSET
 WHOLE: Final = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
 BROWSE_OPTIONS: Final = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED | THROUGH_QUIESCE
-GET_OPTIONS: Final = WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE
+GET_OPTIONS: Final = (
+    WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE | CONTINUES
+)
 
 GET_MAX: Final = 10_000
 """Messages that a get or a browse asks for."""
@@ -76,6 +79,8 @@ def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> No
     asked = command.options
     if asked & ~options:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"options {asked}")
+    if asked & CONTINUES and not asked & LOGICAL_ORDER:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "what goes on does so in logical order")
     if command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "with options it is one message")
     if asked & UNDER_CURSOR and (asked & (MATCH | WHOLE) & ~COMPLETE or ids(command)):
@@ -213,6 +218,16 @@ def has(stored: Stored, wanted: Ids) -> bool:
     return all(getattr(stored.message, field) == value for field, value in wanted)
 
 
+def is_asked_for(stored: Stored, command: Get | Browse) -> bool:
+    """Whether a message has the ids, the number and the offset that a command asks for."""
+    message = stored.message
+    if command.options & MATCH_GROUP_SEQ and message.group_seq != command.group_seq:
+        return False
+    if command.options & MATCH_OFFSET and message.offset != command.offset:
+        return False
+    return has(stored, ids(command))
+
+
 def _matches(handle: QueueHandle, command: Get | Browse) -> View:
     """Return the messages with a number in their group, or an offset, of whatever group."""
     asked, seq, offset, selects = command.options, command.group_seq, command.offset, handle.fits
@@ -245,7 +260,7 @@ def at_place(queue: LocalQueue, place: Place) -> Stored | None:
 
 
 def available_at(
-    queue: LocalQueue, command: Get, place: Place, now_ms: int, expired: list[Stored]
+    queue: LocalQueue, command: Get | Browse, place: Place, now_ms: int, expired: list[Stored]
 ) -> list[Stored]:
     """Return the available message at a place of a command; with ids, only if it has them, for
     places begin anew when a queue is deleted and defined again. expired: takes it if its time is

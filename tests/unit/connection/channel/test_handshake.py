@@ -41,13 +41,13 @@ def test_connecting_says_what_is_wrong(server: Loopback, connect: Connect) -> No
     server.start()
 
 
-@pytest.mark.parametrize("version", [0, 3, 99])
+@pytest.mark.parametrize("version", [0, 4, 99])
 def test_a_welcome_in_another_version_is_refused(
     server: Loopback, connect: Connect, version: int
 ) -> None:
     server.version = version
     with pytest.raises(
-        e.WrongVersion, match=f"it speaks version {version}, this client versions 1 to 2"
+        e.WrongVersion, match=f"it speaks version {version}, this client versions 1 to 3"
     ):
         connect()
 

@@ -59,7 +59,7 @@ def test_another_queue_manager_was_meant() -> None:
     assert received.hello is None
 
 
-@pytest.mark.parametrize("version", [0, 3, 99])
+@pytest.mark.parametrize("version", [0, 4, 99])
 def test_another_version_of_the_protocol(version: int) -> None:
     session = ServerSession("QM1")
     received = session.receive(codec.encode(frames.Hello(version=version)) + REQUESTS)
@@ -67,7 +67,7 @@ def test_another_version_of_the_protocol(version: int) -> None:
     assert received.goodbye is not None
     older = "queue manager" if version else "client"
     assert received.goodbye.detail == (
-        f"the client speaks version {version}, this queue manager versions 1 to 2: "
+        f"the client speaks version {version}, this queue manager versions 1 to 3: "
         f"install a newer release of the {older}"
     )
     assert received.operations == []
@@ -75,7 +75,7 @@ def test_another_version_of_the_protocol(version: int) -> None:
 
 @pytest.mark.parametrize(
     ("newest", "oldest", "spoken"),
-    [(1, 0, 1), (1, 1, 1), (2, 1, 2), (3, 1, 2), (4, 3, 0), (4, 0, 0)],
+    [(1, 0, 1), (1, 1, 1), (2, 1, 2), (3, 1, 3), (4, 1, 3), (5, 4, 0), (5, 0, 0)],
 )
 def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: int) -> None:
     hello = frames.Hello(version=newest, oldest=oldest)

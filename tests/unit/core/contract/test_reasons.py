@@ -110,6 +110,13 @@ def setting(options: int, context: int = 0) -> c.Put:
     return c.Put(1, [MessageData()], b"", options, context=context)
 
 
+def in_a_group(client: Client) -> Client:
+    for number in (1, 2):
+        client.put("a", group_id=CLAIM, group_seq=number)
+    client.take(options=c.LOGICAL_ORDER)
+    return client
+
+
 def detailed(**fields: object) -> c.Put:
     return c.Put(1, [MessageData(details=Details(**fields))])  # type: ignore[arg-type]
 
@@ -351,6 +358,8 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     ),
     Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
     Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
+    Reason.GROUP_POSITION_LOST: (as_it_is, c.Get(1, options=c.LOGICAL_ORDER | c.CONTINUES)),
+    Reason.MATCH_OPTIONS_ERROR: (in_a_group, c.Get(1, message_id=CLAIM, options=c.LOGICAL_ORDER)),
     Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),
     Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
     Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),
@@ -395,10 +404,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.TRANSACTION_USAGE: (with_msmq, m.MsmqReceive(2, peek=True, single=True)),
     Reason.MESSAGE_NOT_FOUND: (with_msmq, m.MsmqReceive(2, start=m.CURRENT, lookup_id=5)),
     Reason.MESSAGE_ALREADY_RECEIVED: (with_msmq, m.MsmqReceive(2, start=m.CURRENT, cursor=1)),
-    Reason.ILLEGAL_CURSOR_ACTION: (
-        with_msmq,
-        m.MsmqReceive(2, peek=True, start=m.NEXT, cursor=2),
-    ),
+    Reason.ILLEGAL_CURSOR_ACTION: (with_msmq, m.MsmqReceive(2, peek=True, start=m.NEXT, cursor=2)),
     Reason.SHARING_VIOLATION: (with_msmq, m.MsmqOpen(3, PATH, m.RECEIVE_ACCESS)),
     Reason.ILLEGAL_QUEUE_PATH: (with_msmq, m.MsmqCreate("no path")),
     Reason.UNSUPPORTED_FORMAT_NAME: (with_msmq, m.MsmqOpen(3, "DL=1", m.SEND_ACCESS)),
@@ -419,10 +425,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         with_dialog,
         b.BrokerReceive(SECOND_DIALOG_UNIT, "ON", group=GROUP, lock_ms=0),
     ),
-    Reason.DEADLOCK_VICTIM: (
-        with_locks,
-        b.BrokerReceive(FIRST_DIALOG_UNIT, "ON", group=b"2" * 16),
-    ),
+    Reason.DEADLOCK_VICTIM: (with_locks, b.BrokerReceive(FIRST_DIALOG_UNIT, "ON", group=b"2" * 16)),
     Reason.OBJECT_IN_USE: (with_dialog, b.BrokerDrop("queue", "ON")),
     Reason.COMPUTER_NOT_REACHABLE: (with_msmq, m.MsmqCreate("OTHER\\private$\\orders")),
 }

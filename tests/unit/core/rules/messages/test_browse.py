@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapter.connection.wire import codec, frames
 from adapter.core.contract import commands as c
@@ -270,3 +272,54 @@ def test_with_a_position_for_each_lane_a_queue_that_is_paged_out_is_seen_whole(
         bodies += [one.message.body.decode() for one in answer.messages]
         seen.update({one.lane: (one.lane, one.seq, one.n) for one in answer.messages})
     assert bodies == [f"{n:02}" for first in (2, 1, 0) for n in range(first, 60, 3)]
+
+
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 4)), max_size=10),
+)
+def test_a_restart_begins_anew_even_if_it_shows_nothing_that_fits(
+    lengths: list[int], browses: list[tuple[bool, bool, int]]
+) -> None:
+    """The cursor is before the first message, in either order. A browse of the next that shows
+    what is too long leaves it where it was.
+    """
+    client = client_on()
+    bodies = [chr(97 + number) * length for number, length in enumerate(lengths)]
+    for body in bodies:
+        client.put(body)
+    at = 0
+    for restart, in_order, length in browses:
+        options = c.BOUNDED | (c.LOGICAL_ORDER if in_order else 0)
+        at = 0 if restart else at
+        shown = client.browse(restart=restart, options=options, length_max=length)
+        assert shown == bodies[at : at + 1]
+        at += 1 if shown and len(shown[0]) <= length else 0
+
+
+def test_a_restart_that_shows_what_is_too_long_leaves_the_group() -> None:
+    client = client_on()
+    client.put("first of all")
+    for number in (1, 2):
+        client.put(f"g{number}", group_id=b"G" * 24, group_seq=number)
+    shown = [client.browse(options=c.LOGICAL_ORDER) for _ in range(2)]
+    assert shown == [["first of all"], ["g1"]]
+    assert client.browse(restart=True, options=c.BOUNDED | c.LOGICAL_ORDER) == ["first of all"]
+    assert client.browse(options=c.LOGICAL_ORDER) == ["first of all"]
+
+
+def test_a_browse_by_place_shows_that_message_and_goes_on_behind_it() -> None:
+    client = client_on()
+    for body in ("a", "b", "c"):
+        client.put(body)
+    answer = client.do(c.Browse(1, limit=3))
+    assert isinstance(answer, Messages)
+    second = answer.messages[1]
+    place = (second.lane, second.seq, second.n)
+    assert client.browse(restart=True) == ["a"]
+    assert client.browse(place=place, message_id=b"?" * 24) == []
+    assert client.browse(place=place) == ["b"]
+    assert client.browse() == ["c"]
+    assert client.get(place=place) == ["b"]
+    assert client.browse(place=place) == []
+    assert client.browse(restart=True, limit=3) == ["a", "c"]

@@ -312,3 +312,61 @@ def test_a_browse_in_order_shows_no_group_twice() -> None:
     client.put("two", group_id=GROUP, group_seq=2, last_in_group=True, priority=9)
     shown = [client.browse(options=LOGICAL_ORDER) for _ in range(5)]
     assert shown == [["one"], ["two"], [], [], []]
+
+
+@pytest.mark.parametrize("browses", [True, False])
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ({"message_id": b"?" * 24}, False),
+        ({"correlation_id": b"C" * 24}, True),
+        ({"correlation_id": b"?" * 24}, False),
+        ({"group_id": GROUP}, True),
+        ({"group_id": OTHER}, False),
+        ({"options": MATCH_GROUP_SEQ, "group_seq": 2}, True),
+        ({"options": MATCH_GROUP_SEQ, "group_seq": 1}, False),
+        ({"options": MATCH_OFFSET, "offset": 0}, True),
+        ({"options": MATCH_OFFSET, "offset": 8}, False),
+    ],
+)
+def test_inside_a_group_another_message_than_the_next_is_refused(
+    asked: dict[str, Any], fits: bool, browses: bool
+) -> None:
+    """It is neither passed over nor got, and the handle goes on where it was."""
+    client = client_on()
+    for number in (1, 2):
+        client.put(
+            f"g{number}",
+            group_id=GROUP,
+            group_seq=number,
+            last_in_group=number == 2,
+            correlation_id=b"C" * 24,
+        )
+    ask = client.browse if browses else client.get
+    assert ask(options=LOGICAL_ORDER) == ["g1"]
+    wanted = {**asked, "options": asked.get("options", 0) | LOGICAL_ORDER}
+    if not fits:
+        command = c.Browse(1, **wanted) if browses else c.Get(1, **wanted)
+        assert client.refused(command) is Reason.MATCH_OPTIONS_ERROR
+        wanted = {"options": LOGICAL_ORDER}
+    assert ask(**wanted) == ["g2"]
+
+
+def test_what_goes_on_with_a_group_needs_a_handle_that_is_in_one() -> None:
+    """It is not, once its connection was lost: no put and no get begins another group then."""
+    client, goes_on = client_on(), LOGICAL_ORDER | c.CONTINUES
+    assert put(client, "1") == 0
+    message = MessageData(b"2", details=Details(flags=IN_GROUP))
+    assert outcome(client.do(c.Put(1, [message], b"", goes_on))) == 0
+    assert client.get(options=LOGICAL_ORDER) == ["1"]
+    client.open(handle=2)
+    for command in (c.Put(2, [message], b"", goes_on), c.Get(2, options=goes_on)):
+        assert client.refused(command) is Reason.GROUP_POSITION_LOST
+    assert client.get(options=goes_on) == ["2"]
+
+
+@pytest.mark.parametrize("command", [c.Put(1, [MessageData(b"x")]), c.Get(1), c.Browse(1)])
+def test_only_what_is_in_logical_order_goes_on(command: c.Put | c.Get | c.Browse) -> None:
+    client = client_on()
+    command.options = c.CONTINUES
+    assert client.refused(command) is Reason.OPTIONS_ERROR

@@ -159,8 +159,6 @@ def test_what_does_not_fit_is_not_marked() -> None:
         (c.UNMARK_CO_OP, None),
         (c.UNMARK_CO_OP | c.UNMARK_HANDLE, (0, 1, 0)),
         (c.UNMARK_HANDLE | c.UNMARKED, (0, 1, 0)),
-        (c.MARK_HANDLE, (0, 1, 0)),
-        (0, (0, 1, 0)),
     ],
 )
 def test_what_goes_with_no_mark(options: int, place: tuple[int, int, int] | None) -> None:

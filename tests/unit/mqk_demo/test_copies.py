@@ -13,6 +13,7 @@ from adapter.server.monitor.metrics import MetricsSnapshot
 from mqk_demo.copies import count_copies
 from mqk_demo.errors import DemoError
 from mqk_demo.proxy import HOST
+from tests.support.server_figures import server_figures
 
 Serve = Callable[..., str]
 
@@ -44,9 +45,7 @@ def serve() -> Iterator[Serve]:
 
 def page(**movers: int) -> bytes:
     """The figures of a queue manager whose movers have copied so much."""
-    figures: dict[str, object] = {
-        "movers": {name: {"copied": count} for name, count in movers.items()}
-    }
+    figures = server_figures(movers={name: {"copied": count} for name, count in movers.items()})
     return metrics.text(MetricsSnapshot(figures, [], "1.0.0"))
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,7 +12,6 @@ from adapter.core.contract.results import QueueStatus
 from adapter.runtime.exports.port import ExportFigures
 from adapter.runtime.feeds.port import FeedFigures
 from adapter.runtime.network.figures import NetworkFigures, ReceiverFigures, SenderFigures
-from adapter.runtime.owner.figures import OwnerFigures, TermFigures
 from adapter.runtime.owner.lifecycle import OwnerState
 from adapter.server.monitor import metrics
 from adapter.server.monitor.metrics import (
@@ -31,7 +29,6 @@ from adapter.server.monitor.metrics import (
 from adapter.server.process.figures import (
     FollowerFigures,
     RoleFigures,
-    ServerFigures,
     StandbyFigures,
     TopicFigures,
 )
@@ -40,6 +37,7 @@ from adapter.storage.movers.mover import Mover
 from adapter.storage.movers.settings import KafkaCluster, MoverSettings
 from adapter.storage.movers.thread import MoverThread
 from adapter.storage.topics.specs import TopicSettings
+from tests.support.server_figures import server_figures
 
 PAGE = Path(__file__).parents[4] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
@@ -47,35 +45,6 @@ NOT_NUMBERS = {
     *("version", "address", "kafka", "process", "undone", "role", "standbys", "kafka_cluster"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
-TERM = TermFigures(
-    **dict.fromkeys(set(TermFigures.__struct_fields__) - {"undone", "commits"}, 0),
-    commits=7,
-    undone={},
-)
-ROLE = RoleFigures(role="owner")
-
-
-def figures(**fields: Any) -> ServerFigures:
-    """Those of a server that runs, with these instead."""
-    usual: dict[str, Any] = {
-        "queue_manager": "QM1",
-        "connections": 2,
-        "owner": OwnerFigures(state="running", terms=1, replay_s=0.25, term=TERM),
-        "log_lines_dropped": 0,
-        "version": "1.2.3",
-        "compiled_modules": 0,
-        "uptime_s": 1.0,
-        "address": "127.0.0.1:1414",
-        "process": {},
-        "kafka": "",
-        "authorities_checked": False,
-        "mover_restarts": 0,
-        "movers": {"stream": {"lag_records": 3, "copied": 9}, "events": {"lag_records": 0}},
-        "movers_hold": "",
-        "movers_parked": {},
-        "roles": ROLE,
-    }
-    return ServerFigures(**usual | fields)
 
 
 def samples(snapshot: MetricsSnapshot) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -88,7 +57,7 @@ def samples(snapshot: MetricsSnapshot) -> dict[tuple[str, tuple[tuple[str, str],
 
 
 def test_figures_are_told_as_prometheus_reads_them() -> None:
-    told = samples(MetricsSnapshot(figures(), [STATUS], "1.2.3"))
+    told = samples(MetricsSnapshot(server_figures(), [STATUS], "1.2.3"))
     assert told["mqk_info", (("queue_manager", "QM1"), ("version", "1.2.3"))] == 1
     assert told["mqk_connections", ()] == 2
     assert told["mqk_commits_total", ()] == 7
@@ -124,7 +93,7 @@ def test_the_role_and_the_lag_of_standbys_are_told() -> None:
         name="b:1", address="b:1", tls_address="", priority=3, lag_records=7, lag_s=0.5
     )
     roles = RoleFigures(role="owner", standbys={"b:1": lag})
-    told = samples(MetricsSnapshot(figures(roles=roles), [], ""))
+    told = samples(MetricsSnapshot(server_figures(roles=roles), [], ""))
     assert told["mqk_role", (("mqk_role", "owner"),)] == 1
     assert told["mqk_role", (("mqk_role", "standby"),)] == 0
     assert told["mqk_standbys", ()] == 1
@@ -133,7 +102,7 @@ def test_the_role_and_the_lag_of_standbys_are_told() -> None:
     assert told["mqk_standby_lag_seconds", (("standby", "b:1"),)] == 0.5
     follower = FollowerFigures(owner="QM1", linked=True, lag_records=2, lag_s=0.25)
     roles = RoleFigures(role="standby", follower=follower)
-    told = samples(MetricsSnapshot(figures(roles=roles), [], ""))
+    told = samples(MetricsSnapshot(server_figures(roles=roles), [], ""))
     assert told["mqk_role", (("mqk_role", "standby"),)] == 1
     assert told["mqk_follower_lag_records", ()] == 2
     assert told["mqk_follower_lag_seconds", ()] == 0.25
@@ -158,12 +127,12 @@ def test_every_metric_is_documented() -> None:
 
 def test_names_that_need_escaping_are_escaped() -> None:
     status = QueueStatus('A"\\\n', 1, 0, 0, 0, 0, 0, 0, 0.0, [])
-    told = samples(MetricsSnapshot(figures(), [status], ""))
+    told = samples(MetricsSnapshot(server_figures(), [status], ""))
     assert told["mqk_queue_depth", (("queue", 'A"\\\n'),)] == 1
 
 
 def test_a_figure_that_is_in_no_table_is_told_all_the_same() -> None:
-    newer = figures(commands={"new_thing": 4}, movers={"stream": {"newer": 5}})
+    newer = server_figures(commands={"new_thing": 4}, movers={"stream": {"newer": 5}})
     told = samples(MetricsSnapshot(newer, [], ""))
     assert told["mqk_new_thing", ()] == 4
     assert told["mqk_mover_newer", (("mover", "stream"),)] == 5
@@ -228,7 +197,9 @@ def test_many_queues_are_told_in_a_moment() -> None:
 
     async def within() -> bytes:
         async with asyncio.timeout(5):
-            return await asyncio.to_thread(metrics.text, MetricsSnapshot(figures(), queues, ""))
+            return await asyncio.to_thread(
+                metrics.text, MetricsSnapshot(server_figures(), queues, "")
+            )
 
     assert asyncio.run(within()).count(b"mqk_queue_depth{") == 2000
 
@@ -264,7 +235,7 @@ def test_what_is_sent_and_received_is_told() -> None:
         receiver=receiver,
         queue_managers=3,
     )
-    told = samples(MetricsSnapshot(figures(network=network), [], "1.2.3"))
+    told = samples(MetricsSnapshot(server_figures(network=network), [], "1.2.3"))
     assert told["mqk_queue_managers_known", ()] == 3
     assert told["mqk_sender_messages_total", (("transmission_queue", "QMB"),)] == 5
     assert told["mqk_sender_holding", (("transmission_queue", "QMB"),)] == 1
@@ -274,7 +245,7 @@ def test_what_is_sent_and_received_is_told() -> None:
     assert told["mqk_receiver_unreadable_total", ()] == 1
     assert told["mqk_receiver_left_out_total", ()] == 6
     assert told["mqk_receiver_later_topics", ()] == 1
-    assert samples(MetricsSnapshot(figures(), [], "1.2.3"))
+    assert samples(MetricsSnapshot(server_figures(), [], "1.2.3"))
 
 
 def test_feeds_are_told() -> None:
@@ -291,7 +262,7 @@ def test_feeds_are_told() -> None:
         failures=1,
     )
     topics = TopicFigures(feeds={"F": feed, "G": replace(feed, state="stopped")})
-    told = samples(MetricsSnapshot(figures(topics=topics), [], "1.2.3"))
+    told = samples(MetricsSnapshot(server_figures(topics=topics), [], "1.2.3"))
     assert told["mqk_feed_lag_records", (("feed", "F"),)] == 5
     assert told["mqk_feed_records_total", (("feed", "F"),)] == 12
     assert told["mqk_feed_holding", (("feed", "F"),)] == 0
@@ -303,7 +274,7 @@ def test_exports_are_told() -> None:
         state="running", waiting=5, records=12, bytes=99, dead_letters=2, failures=1
     )
     topics = TopicFigures(exports={"E": export, "F": replace(export, state="retrying")})
-    told = samples(MetricsSnapshot(figures(topics=topics), [], "1.2.3"))
+    told = samples(MetricsSnapshot(server_figures(topics=topics), [], "1.2.3"))
     assert told["mqk_export_lag_messages", (("export", "E"),)] == 5
     assert told["mqk_export_records_total", (("export", "E"),)] == 12
     assert told["mqk_export_dead_letters_total", (("export", "E"),)] == 2

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.tidy_rules import Source, named_modules
 
-UNTESTED_MAX = 219
+UNTESTED_MAX = 218
 """How many modules are listed: lower it with each that has got its tests."""
 TESTS = " tests: "
 ELSEWHERE: Mapping[str, str] = {"spark_jobs": "tests.spark"}

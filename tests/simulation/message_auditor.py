@@ -367,6 +367,7 @@ class MessageAuditor(WorkAuditor):
                 locked.held, handle.locked = LOCK, locked
             if wants.restart:
                 handle.cursor = handle.head = NOWHERE
+                handle.at["browse"] = None
             return None
         parts = handle.queue.segments(found[0]) if wants.complete else found[:1]
         told = self._shown(parts)

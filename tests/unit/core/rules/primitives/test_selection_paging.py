@@ -17,11 +17,13 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT, Details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from tests.support.core import IN_OUT, Core
 from tests.support.examples import examples
 
 COUNT = 150
+REFUSED = b"refused"
 WINDOW = 16
 PLAIN, SELECTING = 1, 2
 """Handles: the second one is open for what is red."""
@@ -117,6 +119,9 @@ class Paged:
             first = way != "browse next"
             asked["options"] |= (c.UNMARKED | c.MARK_CO_OP) * (way == "browse unmarked")
             answer = self.ask(c.Browse(handle, restart=first, **asked))
+        if isinstance(answer, Refused):
+            assert answer.reason is Reason.MATCH_OPTIONS_ERROR, "it goes on with another group"
+            return [REFUSED]
         assert isinstance(answer, Messages), answer
         return [one.message.message_id for one in answer.messages]
 

@@ -44,7 +44,7 @@ def test_a_refusal_comes_with_the_commit(client: RawClient) -> None:
     client.tell(c.Begin(UNIT), PUT, PUT, PUT)
     refused = client.refused(c.Commit(UNIT), number=1)
     assert (refused.reason, refused.name) == (Reason.QUEUE_FULL, "Q")
-    assert client.ask(c.Get(1), number=2) == [MESSAGES, [], 0]
+    assert client.ask(c.Get(1), number=2) == [MESSAGES, [], 0, 0]
 
 
 def test_more_one_way_operations_than_may_be_unanswered(client: RawClient) -> None:

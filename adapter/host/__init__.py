@@ -1,4 +1,5 @@
-"""What this machine and its system give: processes, files, addresses, certificates, logs, settings.
+"""What this machine and its administrator give: processes, files, addresses, certificates, logs,
+settings.
 
-This floor knows no queue manager, and imports nothing of the others but errors.
+This floor knows no queue manager.
 """

@@ -20,6 +20,7 @@ TOP = Path(__file__).parents[1]
 EACH = (
     tidy_layers.layering,
     tidy_layers.wiring,
+    tidy_layers.state_asked_for,
     tidy_rules.libraries,
     tidy_rules.children,
     tidy_rules.unwatched,
@@ -113,6 +114,7 @@ LONG_FUNCTION = DOC + "def f() -> None:\n" + "    x = 1\n" * 60
 
 RULES = "from adapter.core.rules"
 BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
+    (tidy_layers.state_asked_for, "adapter/server/x.py", "x = term.qm.queues", "it reads .qm"),
     (
         tidy_layers.layering,
         "adapter/core/x.py",
@@ -269,6 +271,7 @@ def test_a_bad_file_is_found(
 
 
 GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
+    (tidy_layers.state_asked_for, "adapter/runtime/owner/x.py", "x = term.qm.queues"),
     (tidy_layers.layering, "adapter/core/x.py", "from adapter.core.model import queue"),
     (
         tidy_layers.layering,

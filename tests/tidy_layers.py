@@ -4,6 +4,7 @@ THINK TWICE BEFORE CHANGING THIS FILE. The rules know nothing of pytest; test_ti
 the repository and on bad samples.
 """
 
+import ast
 from collections.abc import Mapping
 
 from tests.tidy_rules import BESIDE, STANDS_ALONE, Source, is_within, room_of
@@ -260,4 +261,15 @@ def wiring(source: Source) -> list[str]:
         if source.room is not None and source.module != by and not is_within(source.module, room)
         for line, name in source.imports
         if is_within(name, room)
+    ]
+
+
+def state_asked_for(source: Source) -> list[str]:
+    """The server asks a term for what it needs of the state; it does not read core's objects."""
+    if source.room != "server":
+        return []
+    return [
+        f"{source.path}:{node.lineno}: it reads .qm of a term; ask its inquiries or its outgoing"
+        for node in source.nodes
+        if isinstance(node, ast.Attribute) and node.attr == "qm"
     ]

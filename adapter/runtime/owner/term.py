@@ -30,6 +30,7 @@ from adapter.runtime.owner.figures import TermFigures
 from adapter.runtime.owner.housekeeping import SWEEP_S, Housekeeping, figures_of
 from adapter.runtime.owner.inquiries import Inquiries
 from adapter.runtime.owner.loop import OwnerLoop
+from adapter.runtime.owner.outgoing import Outgoing
 from adapter.runtime.owner.paging import Paging
 from adapter.runtime.owner.parts import OwnerSettings, TermParts
 from adapter.runtime.owner.replay import Replayed, carry_over
@@ -138,6 +139,11 @@ class OwnerTerm:
             self._paged_out.look(self.loop.paged_out)
 
     # What the connections ask.
+
+    @property
+    def outgoing(self) -> Outgoing:
+        """What waits to leave it."""
+        return Outgoing(self.qm)
 
     @property
     def inquiries(self) -> Inquiries:

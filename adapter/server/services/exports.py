@@ -19,8 +19,8 @@ from adapter.runtime.exports.exporter import Export
 from adapter.runtime.exports.exporters import APPLICATION, Exporter, idle_figures
 from adapter.runtime.exports.port import ExportFigures, ExportTopics
 from adapter.runtime.own_clients.client import client_of
+from adapter.runtime.owner.outgoing import Outgoing
 from adapter.runtime.owner.owner import Owner
-from adapter.runtime.owner.term import OwnerTerm
 
 LOOK_S = 0.05
 """How often it is looked for messages of exports that have no exporter."""
@@ -68,24 +68,22 @@ class ExportService:
 
     def figures(self) -> dict[str, ExportFigures]:
         """Return the figures of all exports, by name."""
-        term = self._term()
-        if term is None:
+        outgoing = self._outgoing()
+        if outgoing is None:
             return {}
         found = {}
-        for name, attributes in term.qm.exports.items():
-            waiting, exporter = _depth(term, attributes), self._exporters.get(name)
-            export = _export(term, name, attributes)
+        for name, attributes in outgoing.exports.items():
+            depth, exporter = outgoing.depth(attributes.queue), self._exporters.get(name)
+            waiting, export = depth or 0, _export(outgoing, name, attributes)
             # One that was told to stop writes on until it has ended: it is not paused before.
             if exporter is not None and (exporter.is_alive or exporter.export == export):
                 found[name] = exporter.figures(waiting)
             else:
-                found[name] = idle_figures(
-                    export, waiting, has_queue=attributes.queue in term.qm.queues
-                )
+                found[name] = idle_figures(export, waiting, has_queue=depth is not None)
         return found
 
-    def _term(self) -> OwnerTerm | None:
-        return self._owner.term if self._owner.running else None
+    def _outgoing(self) -> Outgoing | None:
+        return self._owner.term.outgoing if self._owner.running else None
 
     def _look(self) -> None:
         """Start exporters for exports with messages. End those of exports that are gone, paused or
@@ -95,22 +93,22 @@ class ExportService:
             LOOK_S, watched.callback("the look at exports", self._look, self._owner.broke)
         )
         self._looks += 1
-        term = self._term()
-        if term is None:
+        outgoing = self._outgoing()
+        if outgoing is None:
             return
         for name, exporter in list(self._exporters.items()):
-            attributes = term.qm.exports.get(name)
+            attributes = outgoing.exports.get(name)
             if (
                 attributes is None
                 or attributes.state != "RUNNING"
-                or _export(term, name, attributes) != exporter.export
+                or _export(outgoing, name, attributes) != exporter.export
             ):
                 self._end(name, exporter)
-        for name, attributes in term.qm.exports.items():
-            if attributes.state == "RUNNING" and _has_work(term, attributes):
+        for name, attributes in outgoing.exports.items():
+            if attributes.state == "RUNNING" and _has_work(outgoing, attributes):
                 known = self._exporters.get(name)
                 if known is None or self._is_due(known):
-                    self._start(_export(term, name, attributes))
+                    self._start(_export(outgoing, name, attributes))
 
     def _end(self, name: str, exporter: Exporter) -> None:
         """Stop an exporter, and forget it when it has ended. Its client is answered on this thread:
@@ -141,16 +139,11 @@ class ExportService:
         self._ended.pop(export.name, None)
 
 
-def _export(term: OwnerTerm, name: str, attributes: ExportAttributes) -> Export:
+def _export(outgoing: Outgoing, name: str, attributes: ExportAttributes) -> Export:
     """Return an export as it is now, a copy: its attributes may change later."""
-    return Export(name, structs.replace(attributes), attributes.queue in term.qm.initiates)
+    return Export(name, structs.replace(attributes), outgoing.initiates(attributes.queue))
 
 
-def _has_work(term: OwnerTerm, export: ExportAttributes) -> bool:
+def _has_work(outgoing: Outgoing, export: ExportAttributes) -> bool:
     """Whether an exporter is needed; asked of every export at every look."""
-    return export.queue in term.qm.initiates or _depth(term, export) > 0
-
-
-def _depth(term: OwnerTerm, export: ExportAttributes) -> int:
-    queue = term.qm.queues.get(export.queue)
-    return queue.depth if queue is not None else 0
+    return outgoing.initiates(export.queue) or bool(outgoing.depth(export.queue))

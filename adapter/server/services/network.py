@@ -19,7 +19,6 @@ import structlog
 from msgspec import Struct
 
 from adapter.core import inputs
-from adapter.core.attributes.msmq import computers_in
 from adapter.core.contract.computers import KnownComputer
 from adapter.host import watched
 from adapter.runtime.network.directory import Directory, DirectoryEntry, by_computer, entry_record
@@ -152,9 +151,7 @@ class Network(Part):
 
     def _enter_owner(self, term: OwnerTerm) -> None:
         """Have the entry of the directory written, when it is new or has changed."""
-        attributes = term.qm.attributes
-        former = computers_in(attributes.msmq_former_computers)
-        named = attributes.msmq_computer or term.qm.name, *former
+        named = term.outgoing.computers()
         if named != self._computers:
             self._computers = named
             tried = partial(self._from_receiver, self.entry_tried.set)
@@ -176,7 +173,7 @@ class Network(Part):
         """Draw the number of a sender's session: each term begins with a larger first_n."""
         term = self._term()
         return struct.pack(
-            ">QQ", term.qm.numbers.first_n if term is not None else 0, next(self._sessions)
+            ">QQ", term.outgoing.first_n if term is not None else 0, next(self._sessions)
         )
 
     def _term(self) -> OwnerTerm | None:
@@ -200,14 +197,14 @@ class Network(Part):
         if term is None:
             return
         self._enter_owner(term)
-        queues = term.qm.transmission_queues
+        depths = term.outgoing.transmission_queues()
         for name, sender in list(self._senders.items()):
-            if name not in queues or (sender.is_without_destination and not queues[name].depth):
+            if name not in depths or (sender.is_without_destination and not depths[name]):
                 asyncio.get_running_loop().run_in_executor(None, self._senders.pop(name).stop)
-        for name, queue in queues.items():
+        for name, depth in depths.items():
             known = self._senders.get(name)
             if known is None:
-                if queue.depth:
+                if depth:
                     self._start(name)
             elif not known.is_alive:
                 self._start_again(name)

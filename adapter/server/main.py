@@ -103,6 +103,7 @@ def settings_of(config: Config) -> ServerSettings:
     host, port = config.address
     http_host, http_port = config.http_address or ("127.0.0.1", 0)
     registry_host, registry_port = config.registry_address or ("", 0)
+    tls_host, tls_port = config.tls_address or ("", 0)
     return ServerSettings(
         queue_manager=config["queue_manager"],
         kafka=KafkaSettings(
@@ -149,50 +150,10 @@ def settings_of(config: Config) -> ServerSettings:
         bounds=ConnectionBounds(heartbeat_ms=config["client_heartbeat_ms"]),
         http_tls=config["http_tls"] == "yes",
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
-        tls=_tls(config),
-        ldap=_ldap(config),
-        tokens=_tokens(config),
+        tls=config.section(TlsSettings, "tls_", host=tls_host, port=tls_port),
+        ldap=config.section(LdapSettings, "ldap_"),
+        tokens=config.section(TokenSettings, "jwt_"),
         network=config["network"] == "yes",
-    )
-
-
-def _tls(config: Config) -> TlsSettings:
-    """Return what the configuration says of TLS."""
-    host, port = config.tls_address or ("", 0)
-    return TlsSettings(
-        host=host,
-        port=port,
-        certificate=config["tls_certificate"],
-        key=config["tls_key"],
-        key_password_file=config["tls_key_password_file"],
-        client_ca=config["tls_client_ca"],
-        user=config["tls_user"],
-        min_version=config["tls_min_version"],
-    )
-
-
-def _ldap(config: Config) -> LdapSettings:
-    """Return what the configuration says of a directory of users."""
-    return LdapSettings(
-        server=config["ldap_server"],
-        ca=config["ldap_ca"],
-        user_dn=config["ldap_user_dn"],
-        group_base=config["ldap_group_base"],
-        group_filter=config["ldap_group_filter"],
-        group_attribute=config["ldap_group_attribute"],
-    )
-
-
-def _tokens(config: Config) -> TokenSettings:
-    """Return what the configuration says of tokens."""
-    return TokenSettings(
-        keys=config["jwt_keys"],
-        ca=config["jwt_ca"],
-        issuer=config["jwt_issuer"],
-        audience=config["jwt_audience"],
-        user_claim=config["jwt_user_claim"],
-        groups_claim=config["jwt_groups_claim"],
-        leeway_s=config["jwt_leeway_s"],
     )
 
 

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -105,6 +105,9 @@ OUR_OPTIONS: Mapping[str, str] = {
 }
 
 
+SectionT = TypeVar("SectionT", bound=Struct)
+
+
 class ConfigError(Exception):
     """A setting is unknown, or its value is invalid; the text says where, which and why."""
 
@@ -147,6 +150,13 @@ class Config(Struct):
     def is_default(self, key: str) -> bool:
         """Whether no source sets it."""
         return self.values[key].source == "default"
+
+    def section(self, kind: type[SectionT], prefix: str, **more: Any) -> SectionT:
+        """Return the settings of a part of the process, a Struct of which each field is the setting
+        of its name behind a prefix. more: fields that are not.
+        """
+        names = [name for name in kind.__struct_fields__ if name not in more]
+        return kind(**{name: self[prefix + name] for name in names}, **more)
 
     @property
     def kafka_options(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -545,3 +546,18 @@ def test_a_key_for_kafka_is_its_owners_alone(tmp_path: Path, name: str) -> None:
     )
     key.chmod(0o600)
     assert load({}, {}, None, {"-X": {name: str(key)}}).kafka_options == {name: str(key)}
+
+
+class Section(msgspec.Struct):
+    """The settings of a part."""
+
+    level: str
+    format: str
+    place: str = ""
+
+
+def test_a_section_has_the_settings_behind_its_prefix() -> None:
+    found = load({"log_level": "debug"}, {}).section(Section, "log_", place="here")
+    assert (found.level, found.place) == ("debug", "here")
+    with pytest.raises(KeyError):
+        load({}, {}).section(Section, "log_")

@@ -41,8 +41,8 @@ groups come last, so that all processes end at the same time.
 TESTS = Path(__file__).parent
 KAFKA_OF_THE_RUN = pytest.StashKey[KafkaOfTheRun]()
 KAFKA_ADDRESS = "kafka"
-LONGEST = TESTS / "simulation" / "test_simulation.py"
-"""Begun first: at the end of a run in several processes it would be alone."""
+LONGEST = tuple(TESTS / folder for folder in ("simulation", "search", "costs"))
+"""Begun first by a run in several processes: at its end a long test would be alone."""
 NAMED_ONLY = (TESTS / "docker", TESTS / "compiled", TESTS / "kills")
 """They need a Docker daemon, a C compiler, or much time: `make` has targets that name them."""
 PYMQI_VERSION = "1.12.13"
@@ -105,7 +105,13 @@ def layer_rank(path: Path, layers: tuple[str, ...]) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     layers = GROUP_LAYERS if getattr(config.option, "loadgroup", False) else LAYERS
-    items.sort(key=lambda item: (item.path != LONGEST, layer_rank(item.path, layers)))
+    is_shared = hasattr(config, "workerinput")
+    items.sort(
+        key=lambda item: (
+            not (is_shared and any(item.path.is_relative_to(folder) for folder in LONGEST)),
+            layer_rank(item.path, layers),
+        )
+    )
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.

@@ -21,10 +21,12 @@ from tests.support.shared_kafka import AnyKafka
 
 RELEASES = sorted((Path(__file__).parents[1] / "golden" / "releases").glob("mqk-*.whl"))
 WAIT_S = 60.0
+MQK = "from adapter.cli.main import main; main()"
 PROGRAM = """
 import sys
 import adapter
 
+assert adapter.__file__.startswith(sys.argv[2]), adapter.__file__
 with adapter.connect(sys.argv[1]) as qm:
     with qm.unit():
         qm.put("OLD", "of a program of that release", properties={"n": 1})
@@ -52,7 +54,7 @@ def test_this_release_takes_over_under_load(
     name, servers = unique_name("QM"), kafka.bootstrap_servers
     address = f"127.0.0.1:{free_port()}"
     start = ("qmgr", "start", name, "--bootstrap-server", servers, "--listen", address)
-    command = launch.python("-m", "adapter.cli.main", *start, "--http-port", "0")
+    command = launch.python("-c", MQK, *start, "--http-port", "0")
     published = launch.start(command, output=tmp_path / "published.log", environment=release)
     present = ServerProcess(name, servers, tmp_path, standby=True)
     try:
@@ -70,7 +72,7 @@ def test_this_release_takes_over_under_load(
             with adapter.connect(present.address) as other:
                 other.put("NEW", "of this release")
             told = subprocess.run(
-                launch.python("-c", PROGRAM, present.address),
+                launch.python("-c", PROGRAM, present.address, release["PYTHONPATH"]),
                 env=release,
                 capture_output=True,
                 text=True,

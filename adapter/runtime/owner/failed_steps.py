@@ -71,7 +71,7 @@ def whose_is(qm: QueueManager, given: inputs.Input) -> Whose:
     return (connection.session, connection.party.user) if connection is not None else (b"", "")
 
 
-class FailedStep(Struct, frozen=True):
+class FailedStep(Struct):
     """what: the input, for people. why: the error. is_hopeless: the process is to end."""
 
     what: str

@@ -34,6 +34,7 @@ from msgspec import Struct, msgpack
 from adapter.core import inputs
 from adapter.core.contract.audit import STEP_FAILED, AuditNote
 from adapter.core.contract.commands import Request, SessionOpen, SessionResume
+from adapter.core.contract.parties import Party
 from adapter.core.contract.records import Record
 from adapter.core.model.manager import QueueManager
 
@@ -60,15 +61,18 @@ KEPT_BACK: Final = "what has arrived is kept back: putting it failed twice"
 log = structlog.get_logger("mqk.owner")
 
 
-Whose = tuple[bytes, str]
-"""The session of the connection that asks for a step, and its user, as they were before the step,
+Whose = tuple[bytes, Party]
+"""The session of the connection that asks for a step, and its party, as they were before the step,
 which may change both. Without a connection both are empty."""
+
+
+NO_PARTY: Final = Party()
 
 
 def whose_is(qm: QueueManager, given: inputs.Input) -> Whose:
     """Say who asks for a step that core has not been given yet."""
     connection = qm.connections.get(given.connection) if isinstance(given, Request) else None
-    return (connection.session, connection.party.user) if connection is not None else (b"", "")
+    return (connection.session, connection.party) if connection is not None else (b"", NO_PARTY)
 
 
 class FailedStep(Struct):
@@ -132,7 +136,7 @@ class FailedSteps:
     def failed(self, whose: Whose, given: inputs.Input, error: Exception) -> None:
         """Note that a step has failed. whose: it was, before it was begun."""
         is_known = self._count(whose, given, error)
-        self._note(_words(given), type(given).__name__, error, whose[1], is_known=is_known)
+        self._note(_words(given), type(given).__name__, error, whose[1].user, is_known=is_known)
 
     def not_written(
         self, record: Record, cause: tuple[Whose, inputs.Input] | None, error: Exception
@@ -146,7 +150,7 @@ class FailedSteps:
         if outcome is not None:
             is_known = self._count_known((outcome.session, outcome.number), error)
         elif cause is not None:
-            is_known, user = self._count(*cause, error), cause[0][1]
+            is_known, user = self._count(*cause, error), cause[0][1].user
             what = f"writing {kind} of {_words(cause[1])}"
         self._note(what, kind, error, user, is_known=is_known)
 
@@ -210,20 +214,20 @@ def _unnumbered_key(whose: Whose, request: Request) -> Hashable:
 
     What begins a session, or resumes it, is of that session: repetitions may differ otherwise.
     """
-    session, user = whose
+    session, party = whose
     command = request.command
     kind = type(command).__name__
     if isinstance(command, (SessionOpen, SessionResume)):
         return command.session, kind
     if session:
         return session, kind
-    return user, kind, hashlib.sha256(msgpack.encode(command)).digest()
+    return party.user, kind, hashlib.sha256(msgpack.encode(command)).digest()
 
 
 def _key(whose: Whose, given: inputs.Input) -> Hashable | None:
     """Say which inputs are the same one; None: of those that cannot be left out."""
     if isinstance(given, Request):
-        return whose[0] or whose[1], given.number
+        return whose[0] or whose[1].user, given.number
     if isinstance(given, inputs.PageLoaded):
         needed = given.needed
         return needed.queue, given.incarnation, needed.lane, needed.seq, needed.field

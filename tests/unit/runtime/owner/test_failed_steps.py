@@ -27,6 +27,7 @@ from adapter.runtime.owner.failed_steps import (
     INPUT_FAILURES_WITHIN_S,
     KEPT_BACK,
     KNOWN_MAX,
+    NO_PARTY,
     FailedStep,
     FailedSteps,
 )
@@ -38,7 +39,7 @@ from tests.support.examples import examples
 from tests.unit.runtime.owner.test_owner import Bench, depth, put, run, until
 
 RUNS = 12
-NO_CLIENT = (b"", "")
+NO_CLIENT = (b"", NO_PARTY)
 WORK = 30
 """Commands of a run."""
 

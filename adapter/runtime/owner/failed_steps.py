@@ -23,6 +23,7 @@ This module does not know how a term ends, nor what an input means.
 from __future__ import annotations
 
 import hashlib
+import math
 import traceback
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
@@ -64,8 +65,6 @@ log = structlog.get_logger("mqk.owner")
 Whose = tuple[bytes, Party]
 """The session of the connection that asks for a step, and its party, as they were before the step,
 which may change both. Without a connection both are empty."""
-
-
 NO_PARTY: Final = Party()
 
 
@@ -83,6 +82,14 @@ class FailedStep(Struct):
     is_hopeless: bool = False
 
 
+class KnownFailure(Struct):
+    """An input that has failed: how often, how it did last, and until when that is remembered."""
+
+    count: int
+    why: str
+    until_s: float
+
+
 class FailedSteps:
     """The failed steps of one owner. For the owner's thread."""
 
@@ -96,10 +103,8 @@ class FailedSteps:
         self._name = name
         self._tell = tell
         self._now_s = now_s
-        self._known: OrderedDict[Hashable, tuple[int, str]] = OrderedDict()
-        """By what is the same input: how often it failed, and how it did last."""
-        self._unnumbered: OrderedDict[Hashable, tuple[int, str, float]] = OrderedDict()
-        """The same of commands without a number, and when it did: the earliest first."""
+        self._known: OrderedDict[Hashable, KnownFailure] = OrderedDict()
+        """By what is the same input; the one that failed last comes last."""
         self._when: dict[str, deque[float]] = {}
         """When inputs that cannot be left out failed, by their kind."""
         self.count = 0
@@ -111,18 +116,12 @@ class FailedSteps:
 
     def instead(self, whose: Whose, given: inputs.Input) -> inputs.Input | None:
         """Return what core is given in place of an input; None: nothing."""
-        if not self._known and not self._unnumbered:  # as nearly always
+        if not self._known:  # as nearly always
             return given
-        self._forget()
-        if isinstance(given, Request) and not given.number:
-            found = (
-                self._unnumbered.get(_unnumbered_key(whose, given)) if self._unnumbered else None
-            )
-            count, why = found[:2] if found is not None else (0, "")
-        else:
-            count, why = self._known.get(_key(whose, given), (0, ""))
-        if count < FAILURES_MAX:
+        failure = self._find(_key(whose, given))
+        if failure is None or failure.count < FAILURES_MAX:
             return given
+        why = failure.why
         if isinstance(given, Request):
             self.undone[COMMAND_REFUSED] = f"{type(given.command).__name__}: {why}"
             return inputs.FailedBefore(given, f"it failed twice: {why}")
@@ -135,7 +134,7 @@ class FailedSteps:
 
     def failed(self, whose: Whose, given: inputs.Input, error: Exception) -> None:
         """Note that a step has failed. whose: it was, before it was begun."""
-        is_known = self._count(whose, given, error)
+        is_known = self._count(_key(whose, given), error, self._until_s(given))
         self._note(_words(given), type(given).__name__, error, whose[1].user, is_known=is_known)
 
     def not_written(
@@ -148,10 +147,10 @@ class FailedSteps:
         kind = type(record).__name__
         what, user, is_known = f"writing {kind}", "", False
         if outcome is not None:
-            is_known = self._count_known((outcome.session, outcome.number), error)
+            is_known = self._count((outcome.session, outcome.number), error, math.inf)
         elif cause is not None:
-            is_known, user = self._count(*cause, error), cause[0][1].user
-            what = f"writing {kind} of {_words(cause[1])}"
+            is_known = self._count(_key(*cause), error, self._until_s(cause[1]))
+            what, user = f"writing {kind} of {_words(cause[1])}", cause[0][1].user
         self._note(what, kind, error, user, is_known=is_known)
 
     def take_notes(self) -> list[AuditNote]:
@@ -160,28 +159,23 @@ class FailedSteps:
         self._notes.clear()
         return notes
 
-    def _forget(self) -> None:
-        """Forget commands without a number that failed long ago."""
-        known, until_s = self._unnumbered, self._now_s() - UNNUMBERED_S
-        while known and next(iter(known.values()))[2] <= until_s:
-            known.popitem(last=False)
+    def _find(self, key: Hashable | None) -> KnownFailure | None:
+        found = self._known.get(key)
+        return found if found is not None and self._now_s() < found.until_s else None
 
-    def _count(self, whose: Whose, given: inputs.Input, error: Exception) -> bool:
+    def _until_s(self, given: inputs.Input) -> float:
+        """Say until when a failure of an input is remembered."""
+        is_unnumbered = isinstance(given, Request) and not given.number
+        return self._now_s() + UNNUMBERED_S if is_unnumbered else math.inf
+
+    def _count(self, key: Hashable | None, error: Exception, until_s: float) -> bool:
         """Count a failure of an input; False: of one that cannot be left out."""
-        if not isinstance(given, Request) or given.number:
-            return self._count_known(_key(whose, given), error)
-        key = _unnumbered_key(whose, given)
-        before = self._unnumbered.pop(key, (0, "", 0.0))[0]
-        self._unnumbered[key] = before + 1, _ascii(repr(error)), self._now_s()
-        if len(self._unnumbered) > KNOWN_MAX:
-            self._unnumbered.popitem(last=False)
-        return True
-
-    def _count_known(self, key: Hashable | None, error: Exception) -> bool:
         if key is None:
             return False
-        before, _ = self._known.pop(key, (0, ""))
-        self._known[key] = before + 1, _ascii(repr(error))
+        before = self._find(key)
+        count = before.count + 1 if before is not None else 1
+        self._known.pop(key, None)
+        self._known[key] = KnownFailure(count, _ascii(repr(error)), until_s)
         if len(self._known) > KNOWN_MAX:
             self._known.popitem(last=False)
         return True
@@ -209,6 +203,23 @@ class FailedSteps:
         )
 
 
+def _key(whose: Whose, given: inputs.Input) -> Hashable | None:
+    """Say which inputs are the same one; None: of those that cannot be left out."""
+    if isinstance(given, Request):
+        if given.number:
+            return whose[0] or whose[1].user, given.number
+        return _unnumbered_key(whose, given)
+    if isinstance(given, inputs.PageLoaded):
+        needed = given.needed
+        return needed.queue, given.incarnation, needed.lane, needed.seq, needed.field
+    if isinstance(given, inputs.Arrived):
+        return given.unit.topic, given.unit.topic_id, given.unit.offset
+    if isinstance(given, inputs.Fed):
+        batch = given.batch
+        return batch.feed, batch.topic_id, batch.partition, batch.start
+    return None
+
+
 def _unnumbered_key(whose: Whose, request: Request) -> Hashable:
     """Say which commands without a number are taken for the same one.
 
@@ -222,21 +233,6 @@ def _unnumbered_key(whose: Whose, request: Request) -> Hashable:
     if session:
         return session, kind
     return party.user, kind, hashlib.sha256(msgpack.encode(command)).digest()
-
-
-def _key(whose: Whose, given: inputs.Input) -> Hashable | None:
-    """Say which inputs are the same one; None: of those that cannot be left out."""
-    if isinstance(given, Request):
-        return whose[0] or whose[1].user, given.number
-    if isinstance(given, inputs.PageLoaded):
-        needed = given.needed
-        return needed.queue, given.incarnation, needed.lane, needed.seq, needed.field
-    if isinstance(given, inputs.Arrived):
-        return given.unit.topic, given.unit.topic_id, given.unit.offset
-    if isinstance(given, inputs.Fed):
-        batch = given.batch
-        return batch.feed, batch.topic_id, batch.partition, batch.start
-    return None
 
 
 def _words(given: inputs.Input) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -64,8 +65,9 @@ class CommandService(Part):
             self._starting = None
             loop.call_later(AGAIN_S, self.need)
 
-        self._starting = loop.run_in_executor(None, self._serve, loop)
-        watched.when_done("the start of the command server", self._starting, started, log.error)
+        work = partial(self._serve, loop)
+        name = "the start of the command server"
+        self._starting = watched.in_thread(name, work, started, log.error)
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         # A client in the server's process: what does without it does not load it.

@@ -49,9 +49,8 @@ def local_name(qm: adapter.Connection, name: str) -> str:
     none that the user may see.
     """
     with suppress(NotAuthorized):
-        if next(iter(qm.queues(name)), None) is None:
-            alias = next(iter(qm.objects("alias", name)), None)
-            return name if alias is None else str(alias.attributes["target"]) or name
+        if not qm.queues(name):
+            return _alias_target(qm, name) or name
     return name
 
 
@@ -60,5 +59,12 @@ def backout_queue(qm: adapter.Connection, name: str) -> str:
 
     Raises NotAuthorized if the user may not see it.
     """
-    local = next(iter(qm.queues(local_name(qm, name))), None)
+    local = next(iter(qm.queues(name)), None)
+    if local is None and (target := _alias_target(qm, name)):
+        local = next(iter(qm.queues(target)), None)
     return "" if local is None else str(local.attributes["backout_requeue_queue"])
+
+
+def _alias_target(qm: adapter.Connection, name: str) -> str:
+    alias = next(iter(qm.objects("alias", name)), None)
+    return "" if alias is None else str(alias.attributes["target"])

@@ -30,6 +30,7 @@ from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
 from adapter.mqi.message_handles import MessageHandle, MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import (
+    Rfh2Header,
     are_compatible,
     has_damaged_properties,
     header_of,
@@ -253,13 +254,14 @@ def _own_length(plan: GetPlan, message: MessageData) -> int:
     """Return how long a message is for its program, before conversion and without the properties
     that a get puts in front of it.
     """
-    behind = _own_body(plan, dict(plan.md), message)
+    behind = _own_body(plan, dict(plan.md), message, header_of(message))
     return len(behind) + md_extension.length_before(plan.md, message)
 
 
-def _own_body(plan: GetPlan, md: dict[str, Any], message: MessageData) -> bytes:
+def _own_body(
+    plan: GetPlan, md: dict[str, Any], message: MessageData, header: Rfh2Header | None
+) -> bytes:
     """Return a body without the properties that go elsewhere; say in the MQMD what it is then."""
-    header = header_of(message)
     is_without = bool(plan.form & mq.MQGMO_NO_PROPERTIES)
     goes = is_without or (plan.taker is not None and properties_of(header))
     if header is None or not goes:
@@ -568,7 +570,7 @@ def _body(
     if plan.taker is not None:
         plan.taker.take(message.properties)
         warning = mq.MQRC_RFH_FORMAT_ERROR if has_damaged_properties(header) else 0
-    body = _own_body(plan, md, message)
+    body = _own_body(plan, md, message, header)
     if form & mq.MQGMO_CONVERT and representation is not None:
         room = plan.room - md_extension.length_before(md, message)
         body, unconverted = convert_within(md, body, representation, room)

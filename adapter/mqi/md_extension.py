@@ -59,7 +59,8 @@ def length_at_most(md: dict[str, Any]) -> int:
 
 def length_before(md: dict[str, Any], message: MessageData) -> int:
     """Return how many bytes go in front of the body of a message; 0 if it has no MQMDE."""
-    return length_at_most(md) if fields_of(message) != DEFAULTS else 0
+    at_most = length_at_most(md)
+    return at_most if at_most and fields_of(message) != DEFAULTS else 0
 
 
 def put_on(md: dict[str, Any], message: MessageData, body: bytes) -> bytes:

@@ -86,8 +86,7 @@ def look(
     if answer is not None:
         handle.cursor, handle.browse_head = before
         if command.restart and isinstance(answer, Messages):  # it is shown, and not passed
-            handle.cursor = handle.browse_head = START
-            handle.browse_group = None
+            _move_cursor(handle, command, [], inside=False)
         if locked is not None:
             cursor.lock(handle, locked)
         return Decision([], answer, qm.entry_n)

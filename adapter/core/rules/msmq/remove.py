@@ -91,10 +91,12 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
 
 def _begin_deletion(qm: QueueManager, request: Request, gone: list[MsmqQueue]) -> list[Reply]:
     """Have queues stay closed until their deletion ends, and refuse what waits for messages."""
+    ident = session_of(qm, request).ident
+    replies: list[Reply] = []
     for queue in gone:
-        queue.deleter = session_of(qm, request).ident
-    refused = [waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED) for queue in gone]
-    return [reply for replies in refused for reply in replies]
+        queue.deleter = ident
+        replies += waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
+    return replies
 
 
 def _key(request: Request) -> tuple[int, int]:
